@@ -9,6 +9,7 @@ interpreter/{planner,decorators,optimizations}.go.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from dractl.cel import values as v
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
 from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from dractl.cel.issues import Issue
@@ -136,7 +136,7 @@ def _expected(wanted: str, found: str) -> str:
     return f"expected type '{short_type(wanted)}' but found '{short_type(found)}'"
 
 
-_FREE = pattern(r"<[^<>]*>")
+_FREE = re.compile(r"<[^<>]*>")
 
 
 def _equivalent(a: str, b: str) -> bool:

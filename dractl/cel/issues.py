@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dractl.patterns import pattern
+import re
+
 from dractl.records import NamedTuple
 
-_OPERANDS = pattern(
+_OPERANDS = re.compile(
     r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
 )
-_UNDECLARED = pattern(r"undeclared reference to '(\w+)'")
-_UNDEFINED = pattern(r"undefined field '(\w+)'")
-_OUTPUT = pattern(r"must evaluate to .+, not (.+)")
+_UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+_UNDEFINED = re.compile(r"undefined field '(\w+)'")
+_OUTPUT = re.compile(r"must evaluate to .+, not (.+)")
 
 
 class Operands(NamedTuple):

@@ -14,14 +14,13 @@ from dractl.cel.issues import Issue
 from dractl.cel.places import expected_bool, issue_at, line_starts, may_be_bool, short_type
 from dractl.cel.rewrite import FLATTEN
 from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dractl.cel.ast import Node
 
-_BLOCK = pattern(r"^ERROR: <input>:(-?\d+):(-?\d+): ", re.MULTILINE)
+_BLOCK = re.compile(r"^ERROR: <input>:(-?\d+):(-?\d+): ", re.MULTILINE)
 
 _NO_IDENTIFIER = "argument is not an identifier"
 _TEXTS = tuple(
@@ -57,17 +56,17 @@ _TEXTS = tuple(
         (f"'{FLATTEN}'", "'flatten'"),
     )
 )
-_NO_OVERLOAD = pattern(r"found no matching overload for '(.+)' applied to '\((.*)\)'")
-_UNDECLARED = pattern(r"undeclared reference to '(.+)' \(in container ''\)")
+_NO_OVERLOAD = re.compile(r"found no matching overload for '(.+)' applied to '\((.*)\)'")
+_UNDECLARED = re.compile(r"undeclared reference to '(.+)' \(in container ''\)")
 # Messages that cel-cpp adds about an operand that is itself wrong.
 _CONSEQUENCES = (
     "expression of type '!error!' cannot be range of a comprehension",
     "type '!error!' does not support field selection",
 )
 
-_NO_FIELD_NAME = pattern(r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL)
+_NO_FIELD_NAME = re.compile(r"Syntax error: mismatched input .* expecting \{IDENTIFIER, ESC_IDENTIFIER\}", re.DOTALL)
 
-_SAID_BY_CHECKER = pattern(
+_SAID_BY_CHECKER = re.compile(
     r"undeclared|found no matching overload|undefined field|type '|expected type|unexpected failed"
 )
 _UNREAD = "Syntax error: token recognition error at: '"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import re
 
-from dractl.patterns import pattern
-
-_INT = pattern(r"[+-]?[0-9]+", re.ASCII)
-_UINT = pattern(r"[0-9]+", re.ASCII)
-_DECIMAL = pattern(
+_INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_UINT = re.compile(r"[0-9]+", re.ASCII)
+_DECIMAL = re.compile(
     r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?", re.ASCII
 )
-_HEX = pattern(r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII)
-_SPECIAL = pattern(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
+_HEX = re.compile(r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII)
+_SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
 _LONGEST = 400  # characters; a number with more digits is out of any range
 
 

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from dractl.cel.issues import Issue
-from dractl.patterns import pattern
 
 _TYPES = (
     ("google.protobuf.Duration", "duration"),
@@ -16,7 +15,7 @@ _TYPES = (
     ("null_type", "null"),
     ("*error*", "!error!"),
 )
-_FREE_TYPE = pattern(r"\b[A-Z]%\d+")
+_FREE_TYPE = re.compile(r"\b[A-Z]%\d+")
 
 
 _MOST = 100  # common/errors.go maxErrorsToReport

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from dractl.records import NamedTuple
 
-_LEXEME = r"""
+_LEXEME = re.compile(
+    r"""
     [ \t\r\n\f]*+(?:
     (?P<comment>//[^\n]*)
   | (?P<plain>"(?!"")[^"\\]*"|'(?!'')[^'\\]*')
@@ -17,7 +18,9 @@ _LEXEME = r"""
   | (?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[uU]?)
   | (?P<operator>\.\?|\[\?|\{\?|&&|\|\||==|!=|<=|>=|.)
     )
-"""
+""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class Token(NamedTuple):
@@ -59,15 +62,10 @@ def _opening(text: str) -> str:
     return text[: prefix + quotes]
 
 
-@cache
-def _lexeme() -> re.Pattern[str]:
-    return re.compile(_LEXEME, re.VERBOSE | re.DOTALL)
-
-
 @lru_cache(64)
 def tokenize(source: str) -> tuple[Token, ...]:
     """Every token except spaces and comments, even if the source is not an expression."""
-    token_at = _lexeme().match
+    token_at = _LEXEME.match
     tokens: list[Token] = []
     i = 0
     while i < len(source):

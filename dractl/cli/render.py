@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
@@ -11,7 +12,6 @@ from dractl.cli import common, driver_options
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cli.options import Exit, Option
 from dractl.errors import InputError, UsageError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,7 +177,7 @@ def _known_hardware(output: str) -> str:
 
 
 # Node names are DNS subdomains: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.
-_SUBDOMAIN = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 
 
 def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:

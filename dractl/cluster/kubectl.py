@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,6 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.errors import InputError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -28,8 +28,8 @@ _PATIENCE = 3  # seconds after which it is told what a kubectl says that still r
 _LONGEST = 1 << 16  # bytes of its standard error
 _REACHABLE = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
-_REFUSED = pattern(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
-_LOG = pattern(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
+_REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
+_LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 

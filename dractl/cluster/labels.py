@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TERM = pattern(
+_TERM = re.compile(
     r"(?P<no>!)?\s*(?P<key>[A-Za-z0-9](?:[A-Za-z0-9_./-]*[A-Za-z0-9])?)\s*"
     r"(?:(?P<operator>==?|!=)\s*(?P<value>[A-Za-z0-9_.-]*)"
     r"|\s(?P<word>in|notin)\s*\((?P<values>[^()]*)\))?\s*"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _PARTS = {"mig": "mig", "amdgpu-partition": "partition"}  # kinds by the drivers
 NET_DRIVERS = frozenset({"dra.net"})
 
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
-_ADDRESS_IN_NAME = pattern(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
+_ADDRESS_IN_NAME = re.compile(r"(?<![0-9a-f])([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?![0-9a-f])")
 
 
 class Published(Struct, frozen=True):

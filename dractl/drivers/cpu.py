@@ -5,6 +5,7 @@ Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -23,7 +24,6 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.drivers.values import decimal_quantity, typed
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 from dractl.topology import cpulist
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")
-_ROOT = pattern(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")  # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
+_ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")  # pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
 _PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
 _WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
 

@@ -7,6 +7,7 @@ programs: an interface is rendered as one without.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -26,7 +27,6 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT, numa_node, numa_nodes, pcie_root
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 from dractl.probes import ids
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ NAME = "dra.net"
 _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfaceNames
 _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
 # sysfs.go's own expression knows domains of four digits; ghw lists those of five too.
-_FOUR_DIGITS = pattern(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
+_FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _UNBOUND = "no kernel driver that creates an interface is bound"
-_LABEL = pattern(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 _KINDS = {"tun": "tuntap"}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
 

@@ -5,10 +5,10 @@ Source: kubernetes-sigs/dranet, cmd/dranet/app.go, pkg/filter/filter.go.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 NAME = "dra.net"
 _NAME = r"""(["'])([^"'/]+)/([^"'/]+)\1"""
-_READ = pattern(rf"\battributes\s*\[\s*{_NAME}\s*\]\s*\.\s*(?:String|Bool|Int)Value\b")
-_IN = pattern(rf"{_NAME}\s+in\s+attributes\b")
-_OTHER = pattern(r"(?<!device\.)\battributes\b[^&|)]*")
+_READ = re.compile(rf"\battributes\s*\[\s*{_NAME}\s*\]\s*\.\s*(?:String|Bool|Int)Value\b")
+_IN = re.compile(rf"{_NAME}\s+in\s+attributes\b")
+_OTHER = re.compile(r"(?<!device\.)\battributes\b[^&|)]*")
 
 
 def kept(devices: Iterable[dict[str, Any]], text: str, target: Target) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ pkg/gaudi/{discovery/discovery.go,device/device.go}.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -23,14 +24,13 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 from dractl.topology.pcie_root import published
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
 
 NAME = "gaudi.intel.com"
-_ADDRESS = pattern(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
+_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _NAMING = ("machine", "classic")
 
 _MODELS = {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
-
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
 
 # pkg/pci/address: domains of up to five digits, of which the first of five is 1.
-_LISTED = pattern(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
+_LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 
 UNKNOWN = "unknown"
 """What it calls a vendor or product that its pci.ids does not name (internal/util)."""

@@ -6,6 +6,7 @@ for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -25,7 +26,6 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 from dractl.topology.pcie_root import published
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ NAME = "gpu.intel.com"
 _MIB = 1 << 20
 _VENDOR, _CLASSES = "0x8086", ("0x030000", "0x038000")
 _DRM, _VFIO = ("i915", "xe"), ("vfio-pci", "xe-vfio-pci")
-_CARD = pattern(r"card[0-9]{1,3}\Z")  # pkg/gpu/device/device.go CardRegexp
+_CARD = re.compile(r"card[0-9]{1,3}\Z")  # pkg/gpu/device/device.go CardRegexp
 
 # pkg/gpu/device/models.go: PCI device id -> model, family.
 _MODELS = {
@@ -82,7 +82,7 @@ def _named(column: int) -> tuple[str, ...]:
     return (*sorted({names[column] for names in _MODELS.values()}), "Unknown")
 
 
-_KNOWN_IN_0_10 = pattern(r"0x(a7a0|56(a0|a1|a2|b1|c0|c1)|0b(69|d0|d5|d6|d9|da|db))\Z")  # pkg/gpu/device/device.go
+_KNOWN_IN_0_10 = re.compile(r"0x(a7a0|56(a0|a1|a2|b1|c0|c1)|0b(69|d0|d5|d6|d9|da|db))\Z")  # pkg/gpu/device/device.go
 
 CATALOGUE = Catalogue(
     title="Intel GPUs",

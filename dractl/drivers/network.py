@@ -8,12 +8,12 @@ and whatever else the API knows of devices, such as ``bindingConditions``.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dractl.errors import InputError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dractl.model.releases import Target
     from dractl.validation import Violation
 
-_DRIVER = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_DRIVER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _KEYS = ("driver", "pool", "generation", "allNodes", "nodeSelector", "devices")
 _DEVICE_KEYS = (
     "name",

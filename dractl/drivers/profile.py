@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
 
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -217,7 +217,7 @@ class Profile(Protocol):
 
 
 _CALENDAR = 20  # versions that begin with more are years
-_VERSION = pattern(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
+_VERSION = re.compile(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
 def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:

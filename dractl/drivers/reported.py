@@ -6,17 +6,17 @@ machine file (``dractl render --hardware FILE``) can list what the agent would r
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.patterns import pattern
 from dractl.topology.machine import Fact, Reported
 
 if TYPE_CHECKING:
     from dractl.drivers.profile import Attribute, Catalogue
     from dractl.topology.machine import Machine
 
-_LABEL = pattern(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
-_SEMVER = pattern(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?\Z")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 _WANTED = {"int": "an integer", "bool": "true or false", "string": "a string", "version": "a version such as 1.2.3"}
 

@@ -9,6 +9,7 @@ select; without filter that is every VF, as with the policy ``configs: [{}]`` of
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -27,7 +28,6 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 from dractl.topology.pcie_root import pci_bus_id, published
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 _MULTUS = "k8s.cni.cncf.io"
-_UPLINK = pattern(r"p\d+\Z")  # the physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
+_UPLINK = re.compile(r"p\d+\Z")  # the physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
 _LINK_TYPES = {"ether": "ethernet", "infiniband": "infiniband"}
 # NormalizeLinkType; the CRD allows no other.
 _ASKED_LINK_TYPES = {"eth": "ethernet", "ethernet": "ethernet", "ib": "infiniband", "infiniband": "infiniband"}

@@ -5,6 +5,7 @@ Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,7 +22,6 @@ from dractl.drivers.profile import (
 )
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
@@ -41,7 +41,7 @@ _GENERATIONS = {
     "tpu-v5p-slice": "v5p",
     "tpu-v6e-slice": "v6e",
 }
-_OWN_GENERATION = pattern(r"tpu\d+[a-z]?\Z")
+_OWN_GENERATION = re.compile(r"tpu\d+[a-z]?\Z")
 
 # GKE's labels for the nodes of a machine family (GKE's table of TPU machine types).
 _FAMILIES = {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
-
-from dractl.patterns import pattern
 
 Values = dict[str, dict[str, Any]]
 
@@ -33,7 +32,7 @@ def value(item: Any) -> dict[str, Any]:
     return {"ints": items} if isinstance(items[0], int) else {"strings": items}
 
 
-_SEMVER = pattern(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\Z")
+_SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?\Z")
 
 
 def version(text: str | None) -> dict[str, Any] | None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from dractl.patterns import pattern
-
 Path = tuple["str | int", ...]
 
-_KEY = pattern(r"""(?P<key>"[^"]*"|'[^']*'|[A-Za-z0-9_.$/-]+)\s*:(?=\s|$)""")
-_BLOCK = pattern(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
-_LINES = pattern(r"\r\n?|\n")
+_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[A-Za-z0-9_.$/-]+)\s*:(?=\s|$)""")
+_BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
+_LINES = re.compile(r"\r\n?|\n")
 
 
 class Entry(NamedTuple):

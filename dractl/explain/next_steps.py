@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -11,7 +12,6 @@ from dractl.cluster.idle import idle
 from dractl.cluster.state import key_of, text_at
 from dractl.explain import causes
 from dractl.explain.passing_taints import passing
-from dractl.patterns import pattern
 from dractl.scheduler.rejection import Untolerated
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _DENIALS = ("denied the request: ", "denied request: ")
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "
 # k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
-_QUOTA = pattern(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, limited: (\S+)")
+_QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, limited: (\S+)")
 _DAEMONSETS = "kubectl get daemonsets -A"
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
 _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.model import pod_templates
 from dractl.objects import items, mapping
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from dractl.manifests import Document
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 """k8s.io/apimachinery/pkg/util/strategicpatch/patch.go"""
-_PATTERN = pattern(r"[=^<+X]?\(.*\)")
+_PATTERN = re.compile(r"[=^<+X]?\(.*\)")
 """Keys of patterns: Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions."""
-_ASSERTED = pattern(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
+_ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
 _OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
-_NAMED = pattern(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
+_NAMED = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 

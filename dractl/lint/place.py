@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
 from dractl.manifests import Position
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
-    import re
-
     from dractl.cel import Issue
     from dractl.lint.advice import Advice
     from dractl.lint.verdict import Remark
@@ -107,7 +105,7 @@ def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related,
     return message, (), Api(violation.type, violation.field, violation.detail) if violation.type else None
 
 
-_SYNTAX = pattern(r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)")
+_SYNTAX = re.compile(r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)")
 """The syntax of a name behind the sentence that describes it: k8s.io/apimachinery/pkg/util/validation RegexError."""
 
 

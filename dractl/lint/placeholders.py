@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dractl.patterns import pattern
-
 if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
 
 _MARKS = ("${", "$(", "($", "__", "<", "{{")
-_ANY = pattern(
+_ANY = re.compile(
     r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
     re.DOTALL,
 )
-_BY_HAND = pattern(r"<[A-Za-z_][\w. -]*>\Z")
+_BY_HAND = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
 
 
 def holds_placeholder(value: object) -> bool:

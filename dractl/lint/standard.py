@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
-
-from dractl.patterns import pattern
 
 STANDARD_DOMAIN: Final = "resource.kubernetes.io"
 STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
 """k8s.io/dynamic-resource-allocation/deviceattribute; numaNode: KEP-6072."""
 
-_LIKE_STANDARD = pattern("kube|k8s|netes|resou")
+_LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
 
 
 def meant_standard(domain: str, name: str) -> str | None:

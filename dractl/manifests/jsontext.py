@@ -10,7 +10,6 @@ from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import json_number
 from dractl.manifests.scalars import Piece
 from dractl.manifests.text import MAX_DEPTH, brackets_nest_deeply
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from dractl.manifests.documents import Path
     from dractl.manifests.source import Position, Source
 
-_SPACE = pattern(r"[ \t\n\r]*")
-_SURROGATE_ESCAPE = pattern(r"\\u[dD][89a-fA-F]")
-_SURROGATE = pattern("[\ud800-\udfff]")
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from dractl.manifests.resolve import json_number, key_text, plain
@@ -24,19 +24,17 @@ _KEY = r"[A-Za-z][\w./-]{0,250}+"
 _WORD = r"[^\s:]*+(?::[^\s:]++)*+"
 _SCALAR = rf"""(?:[\w./$(+]|--?[A-Za-z0-9]){_WORD}(?: ++[^\s:#]{_WORD})*+|"[^"\\\n]*+"|'[^'\n]*+'"""
 _FLOW = r"""\[[\w./$ ,"'-]*+\]|\{[\w./$ ,"':-]*+\}"""
-_LINE = rf"^( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+|(.+))$"
+# Indentation, dash, key and value of each line; any other line is in the last group.
+_LINES = re.compile(
+    rf"^( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+|(.+))$",
+    re.MULTILINE | re.ASCII,
+)
 _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"
 
 
 class _Unknown(Exception):
     """The text uses more of YAML than this module reads."""
-
-
-@cache
-def _lines() -> re.Pattern[str]:
-    """Indentation, dash, key and value of each line; any other line is in the last group."""
-    return re.compile(_LINE, re.MULTILINE | re.ASCII)
 
 
 def read(text: str) -> Any:
@@ -50,7 +48,7 @@ def read(text: str) -> Any:
 
 
 def _read(text: str) -> Any:
-    rows = _lines().findall(text)
+    rows = _LINES.findall(text)
     root: Any = None
     stack: list[tuple[int, Any]] = []  # the open collections outside of the innermost
     at, inner = -1, root  # the innermost collection and its indentation

@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from dractl.patterns import pattern
-
 _BREAKS = "\n\r\x85\u2028\u2029"
 _BLANKS = " \t"
-_PROPERTIES = pattern(r"(?:[&!][^\s\x85\u2028\u2029]*(?:\s|#[^\r\n]*)*)+")
-_BLOCK_HEADER = pattern(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n\r\x85\u2028\u2029]*)?")
+_PROPERTIES = re.compile(r"(?:[&!][^\s\x85\u2028\u2029]*(?:\s|#[^\r\n]*)*)+")
+_BLOCK_HEADER = re.compile(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n\r\x85\u2028\u2029]*)?")
 _ESCAPES = {
     **dict(zip("0abtnvfre", "\0\a\b\t\n\v\f\r\x1b", strict=True)),
     **{char: char for char in " \"'/\\\t"},

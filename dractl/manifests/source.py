@@ -6,9 +6,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from dractl.patterns import pattern
-
-_LINE_END = pattern(r"\r\n?|\n")
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Position(NamedTuple):

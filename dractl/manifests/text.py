@@ -6,12 +6,10 @@ import codecs
 import re
 from functools import cache
 
-from dractl.patterns import pattern
-
 MAX_DEPTH = 200
 """How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
 
-_NOT_YAML_ASCII = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NOT_YAML_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _PART = 1 << 20  # characters that are copied at a time
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 

@@ -16,7 +16,6 @@ from dractl.manifests import plainyaml
 from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from dractl.manifests.documents import Path
     from dractl.manifests.source import Position, Source
 
-_SEPARATOR = pattern(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
+_SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 _DEFINITION = r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
 _HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
-_BLANK_OR_COMMENT = pattern(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
-_LONG_LINE = pattern(r"[^\r\n]{1000}")
+_BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
+_LONG_LINE = re.compile(r"[^\r\n]{1000}")
 _PLAIN = ""  # the tag of scalars without one, where their text decides
 
 # go-yaml v2 decode.go: the part of a document that may come from aliases, by the number of decoded nodes.

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from dractl.lint.finding import Edit
 from dractl.manifests import Position
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.manifests.documents import Path
 
-_COMMENT = pattern(r"(?:^|\s)(#.*)$")
+_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
 
 
 class Remove(Struct, frozen=True):

@@ -13,7 +13,6 @@ from functools import lru_cache, total_ordering
 from typing import Final, Literal
 
 from dractl.model.go import json_number
-from dractl.patterns import pattern
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 
@@ -23,7 +22,7 @@ FORMAT_ERROR: Final = (
 NUMERIC_ERROR: Final = "unable to parse numeric part of quantity"
 SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
 
-_SYNTAX = pattern(
+_SYNTAX = re.compile(
     r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<num>[0-9]*)(?P<dot>\.?)(?P<denom>(?<=\.)[0-9]*|)(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)",
     re.ASCII,
 )

@@ -7,14 +7,13 @@ from functools import lru_cache, total_ordering
 from typing import Final
 
 from dractl.model.go import quoted
-from dractl.patterns import pattern
 
 MAX_UINT64: Final = (1 << 64) - 1
 
-_ALPHANUMERIC = pattern(r"[0-9A-Za-z-]*", re.ASCII)
-_DIGITS = pattern(r"[0-9]*", re.ASCII)
+_ALPHANUMERIC = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
+_DIGITS = re.compile(r"[0-9]*", re.ASCII)
 
-SEMVER_ORG: Final = pattern(
+SEMVER_ORG: Final = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.patterns import pattern
 from dractl.probes.pci import function_of
 from dractl.topology.machine import NvmeController, NvmeNamespace
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dractl.probes.enumerate import Enumerator, Found
     from dractl.probes.root import SysRoot
 
-_CONTROLLER = pattern(r"nvme\d+")
-_NAMESPACE = pattern(r"(nvme\d+)(?:c\d+)?(n\d+)")
+_CONTROLLER = re.compile(r"nvme\d+")
+_NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")
 
 
 def disks(enumerator: Enumerator) -> dict[str, str]:

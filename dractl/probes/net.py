@@ -3,11 +3,11 @@ addresses."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.patterns import pattern
 from dractl.probes.pci import function_of
 from dractl.topology.machine import NetInterface
 
@@ -33,7 +33,7 @@ _ENCAPSULATION = {
 }  # fmt: skip
 
 # Representors' port names (drivers/net, devlink): the uplink's is p0, those of functions pf0, pf0vf1, pf0sf88.
-_REPRESENTOR = pattern(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
+_REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
 
 # Kinds whose interfaces sysfs marks with a folder or file of their own.
 _MARKS = (("bonding", "bond"), ("bridge", "bridge"), ("tun_flags", "tun"))

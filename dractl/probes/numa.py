@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dractl.patterns import pattern
 from dractl.topology import cpulist
 from dractl.topology.machine import HugePages, NumaNode
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.probes.root import SysRoot
 
 _NODES = "sys/devices/system/node"
-_TOTAL = pattern(r"MemTotal:\s*(\d+) kB")
+_TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")
 
 
 def probe(root: SysRoot, online: frozenset[int], note: Callable[[str, str], None]) -> list[NumaNode]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dractl.patterns import pattern
 from dractl.probes import classes
 from dractl.topology import cpulist
 from dractl.topology.machine import BDF, PciDevice, PcieRoot, SrIov
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from dractl.probes.enumerate import Enumerator
     from dractl.probes.root import SysRoot
 
-_HOST_BRIDGE = pattern(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
-_VFIO = pattern(r"^vfio\d+$")
-_SPEED = pattern(r"^(\d+(?:\.\d+)?) ?GT/s")
+_HOST_BRIDGE = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
+_VFIO = re.compile(r"^vfio\d+$")
+_SPEED = re.compile(r"^(\d+(?:\.\d+)?) ?GT/s")
 _MEMORY_BAR = 0x200  # IORESOURCE_MEM
 _TYPE_MASK, _TYPE_64 = 0x6, 0x4  # PCI_BASE_ADDRESS_MEM_TYPE_MASK, _64
 
@@ -68,7 +68,7 @@ def address(bdf: str) -> tuple[int, int, int, int]:
     return int(domain, 16), int(bus, 16), int(device, 16), int(function, 16)
 
 
-_PLAIN_ROOT = pattern(r"^pci[0-9a-f]{4}:[0-9a-f]{2}$")
+_PLAIN_ROOT = re.compile(r"^pci[0-9a-f]{4}:[0-9a-f]{2}$")
 
 
 def roots(root: SysRoot) -> tuple[PcieRoot, ...]:

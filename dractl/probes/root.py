@@ -8,11 +8,11 @@ reads it.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING, Protocol
 
 from dractl.errors import InputError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ MAX_FILE = 1 << 20
 _MAX_LINKS, _MAX_DEPTH = 12, 48
 
 
-CONTROL = pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that would speak to the terminal: no name may hold them, and no text keeps them."""
 
 

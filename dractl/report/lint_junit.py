@@ -3,17 +3,17 @@ passed."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from dractl.patterns import pattern
 from dractl.report.plain import printable
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
 
 # Characters that XML 1.0 cannot contain, not even escaped.
-_FORBIDDEN = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def render(report: Report) -> str:

@@ -10,8 +10,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dractl.patterns import pattern
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,7 +19,7 @@ NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 
 # Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one. Anything else in a
 # condition comes from a plugin that needs other objects: volumes, extenders, custom plugins.
-_CHECKED = pattern(
+_CHECKED = re.compile(
     r"Insufficient |Too many pods|cannot allocate all claims|invalid resource pools were|timed out trying to allocate"
     r"|node\(s\) (?:were unschedulable|had untolerated taint|didn't match the requested node name"
     r"|didn't match Pod's node affinity|didn't satisfy plugin\(s\) \[NodeAffinity\]|didn't have free ports"
@@ -29,14 +27,14 @@ _CHECKED = pattern(
     r"|resource ?claim |resourceclaim|request \S+: |claim \S+[:,] |waiting for dynamic resource controller"
 )
 # What VolumeRestrictions, VolumeBinding and VolumeZone say as far as volumes.py checks it.
-_VOLUMES = pattern(
+_VOLUMES = re.compile(
     r"node\(s\) (?:didn't match PersistentVolume's node affinity|didn't find available persistent volumes to bind"
     r"|unavailable due to one or more pvc|unavailable due to PersistentVolumeClaim|had no available volume zone)"
     r"|pod has unbound immediate PersistentVolumeClaims|persistentvolumeclaim \""
     r"|waiting for ephemeral volume controller"
 )
-_PARTS = pattern(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
-_PLUGIN = pattern(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")
+_PARTS = re.compile(r"0/\d+ nodes are available: (?P<said>.*?)\.(?: |$)", re.DOTALL)
+_PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<other>\w+)\" filter plugin")
 _OWN = ("DynamicResources", "NodeResourcesFit", "NodeAffinity", "NodePorts", "TaintToleration", "PodTopologySpread")
 
 

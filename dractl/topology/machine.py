@@ -7,13 +7,12 @@ bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47`
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +21,12 @@ SCHEMA = "dractl/machine/v1"
 MAX_BRIDGES = 255
 """Bridges above a function: a PCI domain has 256 buses."""
 
-_HEX = pattern(r"^0x[0-9a-f]{1,8}$")
+_HEX = re.compile(r"^0x[0-9a-f]{1,8}$")
 
 Kind = Literal["gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other"]
 KINDS: tuple[Kind, ...] = ("gpu", "nic", "rdma", "nvme", "accelerator", "bridge", "other")
 
-BDF = pattern(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+BDF = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 """A PCI function's address. Domains wider than 16 bits exist (VMD, clouds), although upstream's helpers refuse them."""
 
 

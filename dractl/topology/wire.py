@@ -5,6 +5,7 @@ Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from functools import cache
@@ -16,11 +17,10 @@ from msgspec.structs import fields
 from dractl.errors import InputError
 from dractl.model import camelcase
 from dractl.model.camelcase import camel_case
-from dractl.patterns import pattern
 
 T = TypeVar("T")
 
-_CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _RENAMED = {"class_code": "class"}
 # Readers may rely on these keys, even if they are empty.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from dractl.patterns import pattern
 from dractl.validation.causes import invalid, required, too_long
 
 if TYPE_CHECKING:
@@ -29,9 +28,9 @@ _CASELESS: Final = _SUBDOMAIN.replace("a-z", "a-zA-Z\u212a\u017f")
 _VALUE: Final = f"({_KEY})?"
 
 # The others are compiled when they are first used: few claims have labels, taints or tolerations.
-_LABEL_RE = pattern(_LABEL)
-_SUBDOMAIN_RE = pattern(_SUBDOMAIN)
-_C_IDENTIFIER_RE = pattern(_C_IDENTIFIER)
+_LABEL_RE = re.compile(_LABEL)
+_SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
+_C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
 
 MAX_LABEL: Final = 63
 MAX_SUBDOMAIN: Final = 253

@@ -5,9 +5,9 @@ pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.patterns import pattern
 from dractl.validation.causes import required
 from dractl.validation.place import Place
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from dractl.model.releases import Target
     from dractl.validation.violation import Violation
 
-_EXACTLY = pattern(r"(devices\.requests\[\d+\])\.exactly\b")
-_BASIC = pattern(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")
+_EXACTLY = re.compile(r"(devices\.requests\[\d+\])\.exactly\b")
+_BASIC = re.compile(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")
 
 
 def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:

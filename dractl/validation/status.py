@@ -12,7 +12,6 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dractl.patterns import pattern
 from dractl.validation.causes import (
     duplicate,
     forbidden,
@@ -60,8 +59,8 @@ SOURCES = ("FromClaim", "FromClass")
 CONDITION_STATUSES = ("False", "True", "Unknown")
 
 _OPAQUE = OpaqueRules(*(["CS-07"] * 5))
-_UUID = pattern("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_REASON = pattern("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_REASON = re.compile("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _NO_TIME = (None, "0001-01-01T00:00:00Z")
 
 Known = dict[str, frozenset[str]]

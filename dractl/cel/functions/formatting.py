@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dractl.cel import values as v
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
-from dractl.patterns import pattern
 from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CLAUSE = pattern(r"(?:\.([0-9]*+))?+(.?)", re.DOTALL | re.ASCII)
+_CLAUSE = re.compile(r"(?:\.([0-9]*+))?+(.?)", re.DOTALL | re.ASCII)
 _LETTERS = "sdfexXbo"
 _PRECISION = "could not parse formatting clause: error while parsing precision"
 _MAX_PRECISION = 1_000_000  # beyond it, fmt prints an error instead of a number

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dractl.cel.functions.registry import OVERLOADS, Overload, overload
 from dractl.cel.values import NONE, CelError, NamedFormat, Optional, Sum
 from dractl.model import Quantity, Version
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,14 +153,14 @@ for _kind, _prefix in ((Quantity, "quantity"), (Version, "semver")):
 
 # -- named formats ----------------------------------------------------------------------------------------------------
 
-_LABEL = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_LABEL_1035 = pattern(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_SUBDOMAIN = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
-_NAME = pattern(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_UUID = pattern(r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}", re.ASCII)
-_BASE64 = pattern(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
-_DATE = pattern(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
-_DATE_TIME = pattern(
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+_UUID = re.compile(r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}", re.ASCII)
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
+_DATE_TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
 )
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
 from dractl.model.go import quoted
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     import ipaddress
@@ -270,7 +269,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _HOST = _UNRESERVED | frozenset("!$&'()*+,;=:[]<>\"")
 _PATH = _UNRESERVED | frozenset("$&+,/:;=@")
 _ENCODED_PATH = _PATH | frozenset("!'()*[]%")
-_BAD_ESCAPE = pattern("%(?![0-9A-Fa-f]{2})")
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def _url(text: str, *, strict: bool) -> URL:

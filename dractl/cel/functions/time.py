@@ -11,7 +11,6 @@ from dractl.cel.functions.registry import OVERLOADS, Overload
 from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
 from dractl.model.go import quoted
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +25,8 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_PART = pattern(r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_RFC3339 = pattern(
+_PART = re.compile(r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )

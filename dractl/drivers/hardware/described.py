@@ -13,6 +13,7 @@ values come from.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,6 @@ from dractl.drivers.hardware.layout import (
     unknown_product,
 )
 from dractl.errors import InputError, UsageError
-from dractl.patterns import pattern
 from dractl.topology.machine import BDF
 
 if TYPE_CHECKING:
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.topology.machine import Reported
 
-_ROOT = pattern(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
+_ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")
 _NIC_KEYS = ("interface", "link", "mtu", "sriov", "subsystem", "uplink")
 _SLOT = {
     "address": (BDF, "have the form 0000:53:00.0"),
-    "interface": (pattern(r"[^\s/:]{1,15}\Z"), "be a name of at most 15 bytes"),
-    "link": (pattern(r"(ethernet|infiniband)\Z"), "be ethernet or infiniband"),
-    "mtu": (pattern(r"[1-9]\d{1,4}\Z"), "be a number such as 9000"),
-    "sriov": (pattern(r"(True|False)\Z"), "be true or false"),
-    "uplink": (pattern(r"(True|False)\Z"), "be true or false"),
-    "subsystem": (pattern(r"0x[0-9a-f]{4}\Z"), "be four hexadecimal digits such as 0x0240"),
+    "interface": (re.compile(r"[^\s/:]{1,15}\Z"), "be a name of at most 15 bytes"),
+    "link": (re.compile(r"(ethernet|infiniband)\Z"), "be ethernet or infiniband"),
+    "mtu": (re.compile(r"[1-9]\d{1,4}\Z"), "be a number such as 9000"),
+    "sriov": (re.compile(r"(True|False)\Z"), "be true or false"),
+    "uplink": (re.compile(r"(True|False)\Z"), "be true or false"),
+    "subsystem": (re.compile(r"0x[0-9a-f]{4}\Z"), "be four hexadecimal digits such as 0x0240"),
 }
 _TOP = (*KEYS, *FILE_KEYS, "title", "labels", "evidence", "reported")
 

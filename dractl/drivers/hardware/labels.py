@@ -8,9 +8,8 @@ cluster, such as the zone, the node pool and the node's name, is not known: a ma
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
-
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from dractl.drivers.hardware.layout import Layout
@@ -28,9 +27,9 @@ _SETTERS = {
     "nvidia.com/gpu.present": "NVIDIA GPU Operator",
     "nvidia.com/gpu.": "GPU Feature Discovery",
 }
-_NAME = pattern(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
-_DOMAIN = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
-_OUTSIDE = pattern(r"[^A-Za-z0-9\-_. ]")
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
+_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_OUTSIDE = re.compile(r"[^A-Za-z0-9\-_. ]")
 
 
 def setter(key: str) -> str | None:

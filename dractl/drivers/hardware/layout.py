@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
 from dractl.errors import UsageError
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,10 +35,10 @@ SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """How sure a value is: printed by a real machine or its driver, documented by the vendor, or concluded from those."""
 
 _NEAR = 5  # machines of a family that are suggested
-_ITEM = pattern(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
-_VERSION = pattern(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
+_ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
+_VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
-_UUID = pattern(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 class Slot(Struct, frozen=True):

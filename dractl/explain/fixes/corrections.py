@@ -13,7 +13,6 @@ from dractl.cel.tokens import tokenize
 from dractl.explain import selectors
 from dractl.explain.fixes.candidates import Preference
 from dractl.model.nearest import nearest
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from dractl.cel.lookups import Lookup
     from dractl.cluster.devices import Devices
 
-_VERSION = pattern(r"v?(\d+(?:\.\d+){0,2})")
-_PROFILE = pattern(r"(\d+)g\.(\d+)gb")
+_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
+_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
 _DEFAULTS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LISTS = ("bools", "ints", "strings", "versions")
 _MOST = 3  # values that are tried

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import DeviceID
 from dractl.model.nearest import nearest
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 # What drivers taint broken devices with: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost (k8s-dra-driver-gpu
 # cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-* (intel-resource-drivers-for-kubernetes pkg/gpu/device),
 # gpu.amd.com/memory-partition-conflict (k8s-gpu-dra-driver), and words that others use for the same.
-_BROKEN = pattern(
+_BROKEN = re.compile(
     r"(^|[/._-])(xid|gpu-lost|lost|fallen-off|unhealthy|healthissues|health|degraded|failed|failing|failure|broken"
     r"|faulty|ecc|memory-partition-conflict)([._-]|$)",
     re.IGNORECASE,

@@ -62,6 +62,7 @@ bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
@@ -69,7 +70,6 @@ from dractl.lint.catalogues import CLASSES, DRIVERS
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)
-_NETWORK = pattern(
+_NETWORK = re.compile(
     r"(?:^|[^a-z])(?:net|nic|rdma|roce|eth|ib\b|vfs?\b|cni\b|sriov|infiniband|interface)|(?:nic|net|interfaces?)\b"
 )
 """Words in the names of network drivers, of their classes and of claims for them."""

@@ -53,13 +53,13 @@ pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
 from dractl.lint.published import PRODUCTS, reads
 from dractl.model import Device
 from dractl.model.nearest import nearest
-from dractl.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
-_PROFILE = pattern(r"([1-8]c\.)?[1-8]g\.[0-9]+gb([+-](me|me\.all|gfx)(,(me|me\.all|gfx))*)*")
-_LIKE_PROFILE = pattern(r"(?i)(?:mig[- ._]?)?([1-8])g[ ._-]?([0-9]+)\s*gb?")
+_PROFILE = re.compile(r"([1-8]c\.)?[1-8]g\.[0-9]+gb([+-](me|me\.all|gfx)(,(me|me\.all|gfx))*)*")
+_LIKE_PROFILE = re.compile(r"(?i)(?:mig[- ._]?)?([1-8])g[ ._-]?([0-9]+)\s*gb?")
 
-_CALL = pattern(
+_CALL = re.compile(
     r"""\s*(\.lowerAscii\(\)|\.upperAscii\(\))?\.(startsWith|endsWith|contains|matches)"""
     r"""\(\s*["'](\^|\.\*|\(\?i\))*(?P<word>[A-Za-z0-9 -]{2,})(\.\*|\$)*["']\s*\)\s*"""
 )
