@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.allocation import Allocated, as_json
 from dractl.cluster.podgroups import shared_claim
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
+from dractl.scheduler.preenqueue import enter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,8 +91,6 @@ def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw)
 
 def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[PodClaim]:
     """Claims that are allocated already and that the pod joins."""
-    from dractl.scheduler.preenqueue import enter
-
     new = {_key(claim) for claim in made}
     return [claim for claim in enter(state, pod, recreated=True).claims if claim.allocated and claim.key not in new]
 

@@ -9,7 +9,10 @@ from msgspec import Struct
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.podgroups import shared_claim
 from dractl.cluster.state import at, map_at, maps_at
+from dractl.drivers.resources import HARDWARE
 from dractl.errors import InputError, UsageError
+from dractl.model import pod_templates
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,9 +68,6 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
 
 def _instead(state: ClusterState, word: str) -> str:
     """The nearest names to a word that names nothing."""
-    from dractl.drivers.resources import HARDWARE
-    from dractl.model.nearest import nearest
-
     classes = [name for _, name in state.all("DeviceClass")]
     near = nearest(word, [*HARDWARE, *classes])
     known = f"{', '.join(HARDWARE)}, or the name of a DeviceClass"
@@ -85,8 +85,6 @@ def of_object(state: ClusterState, kind: str, key: Key) -> Subject:
         return of_claim(state, name, namespace, value)
     if kind == "Pod":
         return Subject(name, state, _fresh(value, namespace, key[1]))
-    from dractl.model import pod_templates
-
     for path, spec in pod_templates(dict(value)):
         template: Any = value
         for part in path[:-1]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from dractl.drivers.registry import find
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
 
 if TYPE_CHECKING:
@@ -101,8 +102,6 @@ NOTHING = Publication()
 
 def publication(rendering: Rendering, machine: Machine) -> Publication:
     """What ``rendering``, made for ``machine`` with the drivers' current releases, publishes of its functions."""
-    from dractl.drivers.registry import find
-
     devices = tuple(_published(rendering, machine))
     left_out = {bdf: why for functions in rendering.left_out.values() for bdf, why in functions.items()}
     taken = {device.bdf for device in devices}

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.allocation import Allocated, Allocator, Features
 from dractl.discovery.publication import GPU_DRIVERS
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.errors import InputError, UsageError
+from dractl.model import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,9 +66,6 @@ def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> S
 
     Raises InputError if no driver publishes a device of a kind in ``shape``.
     """
-    from dractl.allocation import Allocated, Allocator, Features
-    from dractl.model import decode
-
     node: Any = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": _node_name(rendering)}})
     slices: list[Any] = [decode(item) for item in rendering.slices]
     classes: list[Any] = [decode(item) for item in rendering.device_classes]

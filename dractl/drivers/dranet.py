@@ -7,7 +7,9 @@ programs: an interface is rendered as one without.
 
 from __future__ import annotations
 
+import ipaddress
 import re
+from base64 import b32encode
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -222,8 +224,6 @@ def interface_name(name: str) -> str:
     """names.NormalizeInterfaceName: the name itself if it is a DNS label."""
     if _LABEL.match(name):
         return name
-    from base64 import b32encode
-
     return "net-" + b32encode(name.encode()).decode().rstrip("=").lower()
 
 
@@ -297,8 +297,6 @@ def _link(interface: NetInterface, as_of: _Version) -> dict[str, Any]:
 
 def addresses(cidrs: Iterable[str], limit: int | None = _MAX_TEXT) -> str | None:
     """buildIPList: global unicast addresses, sorted and joined, as many as fit into ``limit`` bytes."""
-    import ipaddress
-
     joined = ""
     for cidr in sorted(set(cidrs)):
         try:

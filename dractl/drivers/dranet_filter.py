@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.errors import UsageError
+from dractl.model import Device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,6 @@ def kept(devices: Iterable[dict[str, Any]], text: str, target: Target) -> list[d
     A device selector reads the same attributes by other names, so the filter is compiled as one.
     """
     from dractl.cel import environment, require
-    from dractl.model import Device
 
     require(f"{NAME}'s filter")
     selector = _READ.sub(r'device.attributes["\2"]["\3"]', text)

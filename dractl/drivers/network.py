@@ -9,11 +9,16 @@ and whatever else the API knows of devices, such as ``bindingConditions``.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.drivers.rendering import drop_fields, slice_name
+from dractl.drivers.values import value as typed
 from dractl.errors import InputError
+from dractl.manifests import load
+from dractl.validation import validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +59,6 @@ class Network(Struct, frozen=True):
 
 def read(path: str, target: Target) -> Network:
     """The slices that a file describes. Raises InputError with the line if an API server would refuse one."""
-    from dractl.manifests import load
-
     inputs = load([path], relevant_only=False)
     for broken in inputs.broken:
         raise InputError(broken.message, place=str(broken.position), hint=broken.hint)
@@ -77,9 +80,6 @@ def read(path: str, target: Target) -> Network:
 
 
 def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[dict[str, Any]]:
-    from dractl.drivers.rendering import drop_fields, slice_name
-    from dractl.validation import validate
-
     pool = document.value
     _known_keys(document, (), pool, _KEYS, "a pool")
     driver, name = pool.get("driver"), str(pool.get("pool", "network"))
@@ -148,8 +148,6 @@ def _device(document: Document, number: int, item: Any) -> dict[str, Any]:
 
 
 def _attribute(document: Document, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
-    from dractl.drivers.values import value as typed
-
     if isinstance(value, dict):
         if len(value) != 1 or next(iter(value)) not in _FORMS:
             raise _error(document, path, f"an attribute has one of the types {', '.join(_FORMS)}")
@@ -193,8 +191,6 @@ def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> di
 
 
 def _known_keys(document: Document, path: tuple[str | int, ...], value: Any, known: Sequence[str], what: str) -> None:
-    from difflib import get_close_matches
-
     for key in value:
         if key not in known:
             near = get_close_matches(key, known, 1)

@@ -6,6 +6,8 @@ lookup/lookup.go.
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 SIZES = (1, 4, 8, 16)
 PREFIX = "resource.aws.com/devicegroup"
 
@@ -66,7 +68,5 @@ def _groups(adapters: tuple[str, ...], number: int) -> dict[str, str]:
 def _group(adapters: tuple[str, ...], number: int, size: int) -> str:
     if size == 1:
         return adapters[number]
-    from hashlib import sha256
-
     first = number // size * size
     return sha256(",".join(sorted(set(adapters[first : first + size]))).encode()).hexdigest()[:16]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.drivers.nvidia_catalogue import NAME, since
 from dractl.drivers.values import binary_quantity, decimal_quantity
 from dractl.errors import UsageError
+from dractl.model import Quantity
 
 if TYPE_CHECKING:
     from dractl.drivers.profile import Options
@@ -35,8 +36,6 @@ def asked(options: Options) -> str | None:
 
 def shared(device: dict[str, Any], shares: str) -> dict[str, Any]:
     """applyConsumableShares: the device with memory in steps of a MiB, and with ``shares`` if they are counted."""
-    from dractl.model import Quantity
-
     found = {**device, "allowMultipleAllocations": True}
     capacity = device.get("capacity", {})
     if "memory" not in capacity:

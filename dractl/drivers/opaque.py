@@ -6,11 +6,16 @@ configuration only when a pod starts, so nobody reports an error earlier.
 
 from __future__ import annotations
 
+import ipaddress
+import json
+from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from jsonschema import Draft202012Validator, FormatChecker
 from msgspec import Struct
 
+from dractl.model import Quantity
 from dractl.resources import data_dir
 
 if TYPE_CHECKING:
@@ -59,10 +64,6 @@ def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
 
 @cache
 def _validator(driver: str) -> Any:
-    import json
-
-    from jsonschema import Draft202012Validator, FormatChecker
-
     schema = json.loads((data_dir("schemas") / "drivers" / f"{driver}.json").read_text(encoding="utf-8"))
     formats = FormatChecker(formats=())
     formats.checks("cidr", raises=ValueError)(_is_cidr)
@@ -73,8 +74,6 @@ def _validator(driver: str) -> Any:
 
 def _is_cidr(value: object) -> bool:
     """Go's netip.ParsePrefix: with a prefix length."""
-    import ipaddress
-
     if isinstance(value, str):
         if not value.rpartition("/")[2].isdecimal() or "/" not in value:
             return False
@@ -83,16 +82,12 @@ def _is_cidr(value: object) -> bool:
 
 
 def _is_ip(value: object) -> bool:
-    import ipaddress
-
     if isinstance(value, str):
         ipaddress.ip_address(value)
     return True
 
 
 def _is_quantity(value: object) -> bool:
-    from dractl.model import Quantity
-
     if isinstance(value, str):
         Quantity.parse(value)
     return True
@@ -159,8 +154,6 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
 
 
 def _shown(value: Any) -> str:
-    import json
-
     if isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else "a list"
     text = json.dumps(value, ensure_ascii=False)
@@ -168,8 +161,6 @@ def _shown(value: Any) -> str:
 
 
 def _nearest(name: object, known: Any) -> str | None:
-    from difflib import get_close_matches
-
     if not isinstance(name, str):
         return None
     by_lower = {candidate.lower(): candidate for candidate in known}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct, field
 
 from dractl.errors import UsageError
+from dractl.model.nearest import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -235,8 +236,6 @@ def version_index(catalogue: Catalogue, driver: str, text: str | None) -> int:
     wanted = _number(text)
     hint = f"dractl knows {', '.join(map(catalogue.with_tags, known))}"
     if wanted is None:
-        from dractl.model.nearest import nearest_names
-
         near = nearest_names(text, tuple(names), most=1)
         suggestion = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"{text!r} is not a version of {driver}{suggestion}", hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -70,8 +71,6 @@ def by_default() -> tuple[str, ...]:
 def find(name: str) -> Profile:
     """The profile of a driver; raises UsageError with the nearest name."""
     if name not in _MODULES:
-        from difflib import get_close_matches
-
         near = get_close_matches(name, _MODULES, 1)
         raise UsageError(
             f"unknown driver {name!r}" + (f"; did you mean {near[0]}?" if near else ""),

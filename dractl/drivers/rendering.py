@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from dractl.drivers import registry
 from dractl.drivers.profile import stand_in
 from dractl.errors import Unsupported
-from dractl.model.releases import COMPARED, GATES, stage
+from dractl.model.releases import COMPARED, GATES, dropped_fields, stage, unknown_fields
+from dractl.validation import rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,8 +161,6 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
     resulting slice is valid"), and the scheduler does not use a pool that lacks one of its slices. Names of devices
     must differ in the whole pool.
     """
-    from dractl.validation import rules
-
     names: set[str] = set()
     for item in slices:
         first = next(rules.check(item, options.target, namespaces={}), None)
@@ -180,8 +179,6 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
 def drop_fields(spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]) -> None:
     """Removes, in place, the fields that an API server of the target release would not store; returns one notice per
     field."""
-    from dractl.model.releases import dropped_fields, unknown_fields
-
     gone = (*dropped_fields(kind, target), *unknown_fields(kind, target.release))
     notices += [f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))]
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers.registry import find
+from dractl.model import Quantity
+from dractl.model.nearest import nearest_names
 from dractl.topology.machine import Fact, Reported
 
 if TYPE_CHECKING:
@@ -34,8 +37,6 @@ def device(driver: str, item: Any) -> Reported:
 
     Raises :class:`Misfit` for a value that the driver cannot publish, UsageError for an unknown driver.
     """
-    from dractl.drivers.registry import find
-
     catalogue = find(driver).catalogue
     if not isinstance(item, dict):
         raise Misfit((), "a device must be a map of its name, its attributes and its capacity")
@@ -54,8 +55,6 @@ def device(driver: str, item: Any) -> Reported:
 
 
 def _capacities(driver: str, catalogue: Catalogue, value: Any) -> tuple[Fact, ...]:
-    from dractl.model import Quantity
-
     if not isinstance(value, dict):
         raise Misfit(("capacity",), "capacity must be a map from names to quantities")
     known = tuple(row.name for row in catalogue.capacities)
@@ -72,8 +71,6 @@ def _capacities(driver: str, catalogue: Catalogue, value: Any) -> tuple[Fact, ..
 
 
 def _unknown(driver: str, what: str, key: str, path: tuple[str, ...], known: tuple[str, ...]) -> Misfit:
-    from dractl.model.nearest import nearest_names
-
     near = nearest_names(str(key), known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
     hint = f"it publishes {', '.join(known)}" if known else f"it publishes no {what}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dractl.model import Quantity
+
 Values = dict[str, dict[str, Any]]
 
 
@@ -49,13 +51,9 @@ def version(text: str | None) -> dict[str, Any] | None:
 
 def binary_quantity(number: int) -> str:
     """``resource.NewQuantity(number, BinarySI)`` as Go writes it: 85899345920 is ``80Gi``."""
-    from dractl.model import Quantity
-
     return str(Quantity(number, 0, "BinarySI"))
 
 
 def decimal_quantity(number: int) -> str:
     """``resource.NewQuantity(number, DecimalSI)`` as Go writes it: 2000 is ``2k``."""
-    from dractl.model import Quantity
-
     return str(Quantity(number, 0, "DecimalSI"))

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from dractl.lint import lint
+from dractl.lint.registry import rules
+from dractl.manifests import load_readable
+from dractl.manifests.load import is_relevant
+
 if TYPE_CHECKING:
     from dractl.lint import Finding, Selection
     from dractl.manifests import Position
@@ -55,10 +60,6 @@ def diagnostics(
 
     ``name`` is the file's; ``selection`` and ``assumed`` are those of :func:`dractl.lint.lint`.
     """
-    from dractl.lint import lint
-    from dractl.manifests import load_readable
-    from dractl.manifests.load import is_relevant
-
     data = text.encode("utf-8", "surrogatepass")
     if not is_relevant(data):
         return ()
@@ -68,8 +69,6 @@ def diagnostics(
 
 
 def _diagnostic(finding: Finding) -> Diagnostic:
-    from dractl.lint.registry import rules
-
     rule = rules().get(finding.code)
     name = finding.position.file
     fix = finding.fix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from dractl.manifests.documents import Document, Skipped
@@ -41,8 +42,6 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
     barred = {root: why for root in roots if (why := found.barred(root)) is not None}
     local = [root for root in roots if root not in barred]
     skipped = [_skipped(root, why) for root, why in barred.items()]
-    from concurrent.futures import ThreadPoolExecutor
-
     documents: list[Document] = []
     with ThreadPoolExecutor(_WORKERS) as pool:
         for root, result in zip(local, pool.map(build, local), strict=True):

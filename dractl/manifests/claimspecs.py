@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -87,8 +88,6 @@ _OPERATORS = {
 
 def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | None:
     """One selector in CEL; None for one that the operator refuses."""
-    import json
-
     key, operator, value = item.get("key"), _OPERATORS.get(item.get("op", "Equal")), item.get("value")
     if not isinstance(key, str) or not isinstance(driver, str) or operator is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.manifests import yamltext
 from dractl.manifests.documents import Document
 from dractl.manifests.source import Position, Source
 
@@ -79,8 +80,6 @@ class _BodyPlaces:
 
 
 def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[Document]:
-    from dractl.manifests import yamltext
-
     source = Source(document.file, text)
     for item in yamltext.read(source):
         if isinstance(item, Document) and isinstance(item.value, dict) and (item.api_version or "").startswith(mark):

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
+import sys
+import tarfile
+import zipfile
 from collections import deque
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import pathspec
 
 from dractl.archives import damage
 from dractl.errors import InputError
@@ -93,8 +99,6 @@ def read_all(
 
 
 def _standard_input() -> bytes:
-    import sys
-
     return _bounded(sys.stdin.buffer, "<stdin>")
 
 
@@ -141,8 +145,6 @@ class _Walker:
         self._seen: set[tuple[int, int]] = set()
         self._excluded: Callable[[str], bool] | None = None
         if exclude:
-            import pathspec
-
             self._excluded = pathspec.GitIgnoreSpec.from_lines(exclude).match_file
 
     def first_time(self, status: os.stat_result) -> bool:
@@ -267,7 +269,6 @@ def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skip
 
 def _decompress(name: str, data: bytes, module: str) -> bytes:
     import importlib
-    import io
 
     opener: Any = importlib.import_module(module)
     try:
@@ -320,9 +321,6 @@ class _Budget:
 
 
 def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
-    import io
-    import tarfile
-
     budget, found = _Budget(name), []
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
@@ -337,9 +335,6 @@ def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
 
 
 def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
-    import io
-    import zipfile
-
     budget, found, locked = _Budget(name), [], []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

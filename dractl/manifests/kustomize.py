@@ -9,6 +9,11 @@ import os
 import re
 from typing import Any, NamedTuple
 
+from dractl.manifests import yamltext
+from dractl.manifests.documents import Document
+from dractl.manifests.source import Source
+from dractl.manifests.text import decode
+
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAX_SIZE = 1024 * 1024
 _RESOURCES = ("resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators")
@@ -134,11 +139,6 @@ def _barred(value: dict[str, Any]) -> str | None:
 
 def _value(path: str) -> dict[str, Any] | None:
     """The first document of a file, the only one that kustomize reads; None if it is not a mapping, or too large."""
-    from dractl.manifests import yamltext
-    from dractl.manifests.documents import Document
-    from dractl.manifests.source import Source
-    from dractl.manifests.text import decode
-
     try:
         with open(path, "rb") as file:
             data = file.read(_MAX_SIZE + 1)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.errors import InputError
+from dractl.manifests import jsontext, yamltext
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import contents, read_all
 from dractl.manifests.rendered import Rendered, in_template
@@ -259,8 +260,6 @@ def _without_logs(text: str) -> str:
 def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
     if not source.text.lstrip().startswith(("{", "[")):
         return _read_yaml(source, definitions=definitions)
-    from dractl.manifests import jsontext
-
     read: list[Document | Broken] = []
     try:
         read.extend(jsontext.read(source))
@@ -286,8 +285,6 @@ def _continues(text: str, error: NotJson) -> bool:
 
 
 def _read_yaml(source: Source, *, definitions: bool) -> list[Document | Broken]:
-    from dractl.manifests import yamltext
-
     return list(yamltext.read(source, definitions=definitions))
 
 

@@ -6,6 +6,7 @@ base 60, dates that stay strings. Values pass through JSON and have its form aft
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 import struct
@@ -57,8 +58,6 @@ def tagged(tag: str, text: str) -> Any:
     if tag == STR:
         return text
     if tag == BINARY:
-        import base64
-
         encoded = re.sub(r"[\r\n]", "", text)
         if not re.fullmatch(_BASE64, encoded):
             raise Unresolvable("!!binary value contains invalid base64 data")

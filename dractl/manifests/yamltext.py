@@ -12,9 +12,17 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import yaml
+from yaml._yaml import CParser
+from yaml.composer import Composer
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
+
 from dractl.manifests import plainyaml
 from dractl.manifests.documents import Broken, Document, Fault, expand
 from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
+from dractl.manifests.scalars import offsets, value_start
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
 
 if TYPE_CHECKING:
@@ -142,11 +150,8 @@ class _Resolver:
 @cache
 def composer_class() -> Any:
     """PyYAML's parser and composer: libyaml's, or the one in Python where PyYAML was built without it."""
-    import yaml
-
     if not yaml.__with_libyaml__:
         return python_composer()
-    from yaml._yaml import CParser
 
     class FastComposer(_Resolver, CParser):
         def __init__(self, text: str) -> None:
@@ -157,10 +162,6 @@ def composer_class() -> Any:
 
 def python_composer() -> Any:
     """The same in Python alone: 20 times slower."""
-    from yaml.composer import Composer
-    from yaml.parser import Parser
-    from yaml.reader import Reader
-    from yaml.scanner import Scanner
 
     class PythonComposer(_Resolver, Reader, Scanner, Parser, Composer):
         def __init__(self, text: str) -> None:
@@ -176,8 +177,6 @@ def python_composer() -> Any:
 
 def compose(text: str, chunk: Chunk) -> Any:
     """The node tree of the first document of the chunk (text after ``...`` is ignored, as in go-yaml)."""
-    import yaml
-
     part = text[chunk.start : chunk.end].removeprefix("\ufeff")
     shift = chunk.start + (chunk.end - chunk.start - len(part))
     make = composer_class()
@@ -227,8 +226,6 @@ def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
 
 
 def _check_depth(parser: Any, shift: int) -> None:
-    import yaml
-
     events: Any = yaml.events
     depth = 0
     while (event := parser.get_event()) is not None:
@@ -245,8 +242,6 @@ def _check_depth(parser: Any, shift: int) -> None:
 def _compose_events(parser: Any, shift: int) -> Any:
     """Composes documents that PyYAML's composers refuse and go-yaml accepts: with an anchor that is set again; reports
     those that both refuse."""
-    import yaml
-
     events: Any = yaml.events
     nodes: Any = yaml.nodes
     resolver, anchors = _Resolver(), dict[str, Any]()
@@ -292,8 +287,6 @@ _QUOTED_ESCAPE = r'"(?:[^"\\]|\\(?!/|u[dD][89a-fA-F])[\s\S])*\\(?=(/|u[dD][89a-f
 def _refuse_escapes(root: Any, text: str, shift: int) -> None:
     """Refuses escapes that go-yaml v2 does not accept: ``\\/`` in double quotes, which libyaml accepts since YAML 1.2,
     and halves of a surrogate pair, which PyYAML's own scanner accepts."""
-    from dractl.manifests.scalars import value_start
-
     for node in _scalars(root):
         if node.style != '"':
             continue
@@ -561,8 +554,6 @@ class YamlLocator:
         return self._source.position(start, start + len(text[start : min(ends)].rstrip()))
 
     def _character(self, node: Any, offset: int) -> int:
-        from dractl.manifests.scalars import offsets
-
         shift = self._shift()
         start, end = shift + node.start_mark.index, shift + node.end_mark.index
         places = offsets(self._source.text, start, end, _style(node), node.value)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from dractl.drivers.hardware.products import products
+
 PREFIX = "nvidia.com/"
 _PRODUCT, _MEMORY = "nvidia.com/gpu.product", "nvidia.com/gpu.memory"
 _FAMILY, _PRESENT = "nvidia.com/gpu.family", "nvidia.com/gpu.present"
@@ -18,8 +20,6 @@ _ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
 
 @cache
 def _products() -> dict[str, str]:
-    from dractl.drivers.hardware.products import products
-
     names = [str(product.facts.get("name", "")) for product in products().values()]
     return {"-".join(re.sub(r"[^A-Za-z0-9\-_. ]", "", name).split()): name for name in names if name}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 _ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -36,6 +38,4 @@ def json_number(number: float) -> str:
     if number and not 1e-6 <= abs(number) < 1e21:
         mantissa, _, exponent = repr(number).partition("e")
         return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
-    from decimal import Decimal
-
     return format(Decimal(repr(number)), "f").removesuffix(".0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +25,4 @@ def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int
     by_lower = {candidate.lower()[:_LONGEST]: candidate for candidate in sorted(known, reverse=True)}
     if not by_lower:
         return []
-    from difflib import get_close_matches
-
     return [by_lower[found] for found in get_close_matches(name.lower()[:_LONGEST], by_lower, most, alike)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dractl.errors import UsageError
 from dractl.model.changes import CHANGES
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -318,8 +319,6 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
 def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, Stage]) -> None:
     """component-base/featuregate: an API server with such a flag does not start."""
     if gate not in GATES:
-        from dractl.model.nearest import nearest
-
         near = nearest(gate, GATES)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(GATES)}"
         raise UsageError(f"feature gate {gate} is not known", hint=hint)

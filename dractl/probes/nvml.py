@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from ctypes import byref, c_uint
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -316,8 +317,6 @@ class _Session:
         return "unknown" if "virtualization mode" in self._errors else VIRTUALIZATION.get(mode)
 
     def _module(self, maybe: Callable[..., Any]) -> int | None:
-        from ctypes import c_uint
-
         number = c_uint()
         # pynvml's default argument is one object for all calls: pass our own.
         answer = maybe("module id", self._nvml.nvmlDeviceGetModuleId, number)
@@ -354,8 +353,6 @@ class _Session:
         return found
 
     def _placements(self, about: str, handle: Any, profile: int) -> tuple[Placement, ...]:
-        from ctypes import byref, c_uint
-
         nvml = self._nvml
         count = c_uint(0)
         ask = nvml.nvmlDeviceGetGpuInstancePossiblePlacements
@@ -435,8 +432,6 @@ class _Session:
         return tuple(found)
 
     def _fabric(self, about: str, handle: Any) -> Fabric | None:
-        from ctypes import byref
-
         nvml = self._nvml
         info = nvml.c_nvmlGpuFabricInfo_v3_t()
         ask = nvml.nvmlDeviceGetGpuFabricInfoV

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dractl.probes import classes
 from dractl.topology import cpulist
 from dractl.topology.machine import BDF, PciDevice, PcieRoot, SrIov
+from dractl.topology.pcie_root import why_not_published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -208,8 +209,6 @@ def _publishable(device: PciDevice) -> bool:
 
 def unpublishable(devices: Iterable[PciDevice], note: Callable[[str, str], None]) -> None:
     """One note per root whose functions drivers publish without ``pcieRoot``."""
-    from dractl.topology.pcie_root import why_not_published
-
     why: dict[str, str] = {}
     for device in devices:
         reason = why_not_published(device)

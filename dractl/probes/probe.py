@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -272,7 +273,5 @@ def _version(text: str | None) -> str | None:
 
 def _architecture(root: SysRoot) -> str | None:
     if root.live:
-        import platform
-
         return platform.machine() or None
     return root.text("proc/sys/kernel/arch")

@@ -5,12 +5,17 @@ Everything is read from one root, so the file system of a host that is mounted e
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from typing import TYPE_CHECKING, Any, Literal
 
+import jsonschema
+import yaml
 from msgspec import Struct
 
 from dractl.probes.classes import NVIDIA
+from dractl.resources import data_dir
 from dractl.topology.levels import endpoints
 from dractl.topology.links import has_link, slow_links
 from dractl.topology.units import show_bytes
@@ -195,13 +200,6 @@ def _cdi(root: SysRoot) -> Iterator[Check]:
 
 def cdi_fault(data: bytes | None) -> str | None:
     """The fault of a CDI specification (JSON or YAML); None if it is valid."""
-    import json
-
-    import jsonschema
-    import yaml
-
-    from dractl.resources import data_dir
-
     if data is None:
         return "cannot be read"
     try:
@@ -240,8 +238,6 @@ def _runtime(root: SysRoot) -> Check:
 
 
 def _containerd(path: str, text: str) -> Check:
-    import tomllib
-
     name, where = "container runtime", f"containerd, /{path}"
     try:
         value = tomllib.loads(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 from dractl.probes.enumerate import Found
@@ -33,8 +34,6 @@ def open_udev(note: Callable[[str, str], None]) -> UdevEnumerator | None:
     except ImportError:
         note("udev", "the package pyudev is not installed: /sys was read directly")
         return None
-    import ctypes
-
     try:
         # pyudev asks ctypes.util.find_library, which starts a compiler if ldconfig does not list the library.
         ctypes.CDLL("libudev.so.1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dractl.explain.answer import SEVERITY
@@ -215,8 +216,6 @@ def _release(e: Explanation) -> str:
 
 
 def _age(created: str | None, now: float | None) -> str:
-    from datetime import datetime
-
     if created is None or now is None:
         return ""
     try:

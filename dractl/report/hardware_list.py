@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
+
+from dractl.drivers.hardware import described, labels_of, names
+from dractl.drivers.hardware.products import products
 
 if TYPE_CHECKING:
     from dractl.report.canvas import Canvas
@@ -12,11 +16,6 @@ SCHEMA = "dractl/hardware/v1"
 
 def to_json() -> str:
     """Every machine with its evidence, every product with its kind."""
-    import json
-
-    from dractl.drivers.hardware import names
-    from dractl.drivers.hardware.products import products
-
     machines = [_machine(name) for name in names.every()]
     known = [{"name": product.name, "kind": product.kind} for product in products().values()]
     return json.dumps(
@@ -27,8 +26,6 @@ def to_json() -> str:
 
 
 def _machine(name: str) -> dict[str, Any]:
-    from dractl.drivers.hardware import described, labels_of, names
-
     layout = described.load(name)
     evidence = [{"of": item.of, "sure": item.sure, "source": item.source} for item in layout.evidence]
     known = {"name": name, "title": layout.title, "aliases": list(names.aliases(name))}
@@ -37,9 +34,6 @@ def _machine(name: str) -> dict[str, Any]:
 
 def to_text(canvas: Canvas) -> str:
     """A line a machine: its name, what it is, and which of its values are derived."""
-    from dractl.drivers.hardware import described, names
-    from dractl.drivers.hardware.products import products
-
     known = names.every()
     wide = max(map(len, known))
     lines = []

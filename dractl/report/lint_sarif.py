@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dractl import __version__
+from dractl.lint import registry
 from dractl.report.paths import uri
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 def render(report: Report) -> str:
     """One run; rules are described once, results point at them."""
-    from dractl.lint import registry
-
     codes = sorted({finding.code for finding in report.findings})
     known = registry.rules()
     places = {code: number for number, code in enumerate(codes)}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from dractl.manifests.resolve import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -11,15 +16,11 @@ if TYPE_CHECKING:
 
 def to_json(objects: Iterable[Mapping[str, Any]]) -> str:
     """One ``v1`` List, as ``kubectl get -o json`` prints it."""
-    import json
-
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}, indent=2, ensure_ascii=False)
 
 
 def to_yaml(objects: Sequence[Mapping[str, Any]], comments: Mapping[str, Sequence[str]] | None = None) -> str:
     """A stream of documents; ``comments`` are lines above the object of that name."""
-    import yaml
-
     parts = []
     for item in objects:
         lines = (comments or {}).get(item.get("metadata", {}).get("name", ""), ())
@@ -39,10 +40,6 @@ def _dumper() -> Any:
 
     PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a boolean.
     """
-    import yaml
-
-    from dractl.manifests.resolve import plain
-
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
     class Dumper(base):  # type: ignore[misc]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path, PurePath
+from urllib.parse import quote
 
 
 def relative(file: str) -> str:
@@ -15,8 +16,6 @@ def relative(file: str) -> str:
 
 def uri(file: str) -> str:
     """A URI reference to a file: relative if it is below the working directory, else with the scheme ``file``."""
-    from urllib.parse import quote
-
     path = PurePath(relative(file))
     if path.is_absolute() or ".." in path.parts:
         return Path(os.path.abspath(path)).as_uri()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 _HARMFUL = "\x1b(?!\\[[0-9;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
@@ -52,8 +53,6 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     width = max(width, 8)  # boxes in boxes in boxes leave little
     if len(text) <= width and not {"\n", "\t"} & set(text):
         return [text.rstrip()]
-    import textwrap  # most reports of lint have nothing to wrap
-
     lines: list[str] = []
     for line in textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
         rest = line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ SCHEMA = "dractl/render-diff/v1"
 
 def to_json(differences: Sequence[Difference], node_name: str) -> str:
     """``{"schema", "node", "differences": [{"driver", "device", "path"?, "published"?, "rendered"?}]}``."""
-    import json
-
     found = []
     for item in differences:
         row: dict[str, Any] = {"driver": item.driver, "device": item.device}
@@ -53,6 +52,4 @@ def to_text(differences: Sequence[Difference], node_name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False)

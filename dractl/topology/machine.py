@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.errors import InputError
+from dractl.topology import cpulist
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -506,7 +509,6 @@ class Machine(Struct, frozen=True, dict=True):
 
         Raises InputError with the path of the first wrong value.
         """
-        from dractl.errors import InputError
         from dractl.topology.wire import decode
 
         schema = value.get("schema") if isinstance(value, dict) else None
@@ -522,9 +524,6 @@ class Machine(Struct, frozen=True, dict=True):
 
 def _check(machine: Machine) -> None:
     """Raises InputError for malformed addresses and CPU lists, which everything else relies on."""
-    from dractl.errors import InputError
-    from dractl.topology import cpulist
-
     for i, gpu in enumerate(machine.gpus):
         if gpu.bdf is not None and not BDF.match(gpu.bdf):
             raise InputError(f"gpus[{i}].bdf: {gpu.bdf!r} is not an address such as 0000:3b:00.0")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dractl.topology.cpulist import parse
+
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, NumaNode, PciDevice
 
@@ -63,7 +65,5 @@ def _same(home: int | None, other: int | None) -> bool:
 
 
 def _socket(node: NumaNode, machine: Machine) -> int | None:
-    from dractl.topology.cpulist import parse
-
     cpus = parse(node.cpus)
     return next((p.id for p in machine.cpus.packages if not cpus.isdisjoint(parse(p.cpus))), None)

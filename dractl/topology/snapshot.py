@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tarfile
+import zipfile
 from typing import TYPE_CHECKING
 
 from dractl import atomic
@@ -11,8 +13,6 @@ from dractl.errors import InputError
 from dractl.topology.machine import Machine
 
 if TYPE_CHECKING:
-    import tarfile
-    import zipfile
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -76,8 +76,6 @@ def _snapshot(path: Path) -> Machine:
 
 
 def _tar(path: Path) -> Files:
-    import tarfile
-
     try:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
@@ -111,8 +109,6 @@ def _within(total: int) -> int:
 
 
 def _zip(path: Path) -> Files:
-    import zipfile
-
     try:
         with zipfile.ZipFile(path) as archive:
             return _collect(_zip_members(archive))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from dractl.model.nearest import nearest
 from dractl.model.quantity import Quantity
 from dractl.validation.violation import Violation
 
@@ -122,8 +123,6 @@ def _violation(
 ) -> Violation:
     meant = None
     if near and allowed:
-        from dractl.model.nearest import nearest
-
         meant = nearest(near, allowed)
     reported = place.field if field is None else field
     return Violation(rule, type_, reported, place.path, message, key, offset, tuple(allowed), meant)

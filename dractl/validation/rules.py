@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.validation import claims, classes, podgroups, slices, taints
+from dractl.validation.metadata import object_meta, template_meta
+from dractl.validation.older import reworded
 from dractl.validation.place import Place
+from dractl.validation.pods import pods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,8 +36,6 @@ def check(
     """
     found = _check(value, target, namespaces, written)
     if target.has("older-wording"):
-        from dractl.validation.older import reworded
-
         return reworded(found, target)
     return found
 
@@ -41,8 +43,6 @@ def check(
 def _check(
     value: Mapping[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]], written: str
 ) -> Iterator[Violation]:
-    from dractl.validation.metadata import object_meta
-
     root, kind = Place(value, step=written if target.has("paths-as-written") else ""), value["kind"]
     spec = root.child("spec")
     yield from object_meta(kind, root.child("metadata"), target)
@@ -50,39 +50,22 @@ def _check(
         case "ResourceClaim" | "ResourceClaimTemplate":
             yield from _claim(root, target, namespaces)
         case "DeviceClass":
-            from dractl.validation import classes
-
             yield from classes.spec(spec, target)
         case "ResourceSlice":
-            from dractl.validation import slices
-
             yield from slices.spec(spec, target)
         case "DeviceTaintRule":
-            from dractl.validation import taints
-
             yield from taints.taint_rule_spec(spec, target)
         case "ResourcePoolStatusRequest":
-            from dractl.validation import taints
-
             yield from taints.pool_status_request_spec(spec, target)
         case "PodGroup":
-            from dractl.validation import podgroups
-
             yield from podgroups.pod_group(spec)
         case "Workload":
-            from dractl.validation import podgroups
-
             yield from podgroups.workload(spec)
         case _:
-            from dractl.validation.pods import pods
-
             yield from pods(value)
 
 
 def _claim(root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
-    from dractl.validation import claims
-    from dractl.validation.metadata import template_meta
-
     spec = root.child("spec")
     if root.child("kind").text == "ResourceClaimTemplate":
         yield from template_meta(spec.child("metadata"))

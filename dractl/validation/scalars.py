@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from dractl.model.go import json_number
+from dractl.model.quantity import Quantity
 from dractl.validation.shapes import Scalar
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ def _integer(low: int, high: int) -> Callable[[Any], str | None]:
 
 
 def _quantity(value: Any) -> str | None:
-    from dractl.model.quantity import Quantity
-
     if type(value) is str:
         # The decoder cuts the quotes off the JSON text and does not undo its escapes (quantity.go UnmarshalJSON).
         text = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")

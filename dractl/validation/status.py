@@ -8,6 +8,7 @@ changes of a status cannot be seen in one document.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from functools import partial
 from typing import TYPE_CHECKING
@@ -247,8 +248,6 @@ def canonical_interface_address(text: str) -> str | None:
     k8s.io/apimachinery/pkg/util/validation IsValidInterfaceAddress, which parses as Go did up to 1.16: leading zeros
     are accepted. An IPv4 address in IPv6 is printed as the former.
     """
-    import ipaddress
-
     address, slash, bits = text.partition("/")
     if not slash or not re.fullmatch("[0-9]{1,9}", bits) or "%" in address:
         return None

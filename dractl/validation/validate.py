@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.model import to_v1
 from dractl.model.releases import served_versions
+from dractl.validation import defaults, rules
 from dractl.validation.conversion import source_path
 from dractl.validation.decoding import decode, identify
 from dractl.validation.drop import drop
+from dractl.validation.older import without_basic
+from dractl.validation.place import Place
+from dractl.validation.status import claim_status
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
@@ -42,9 +47,6 @@ def validate(
     if undecodable:
         return found + undecodable
 
-    from dractl.model import to_v1
-    from dractl.validation import defaults, rules
-
     whole = dict(value)
     stored, lost = drop(defaults.apply(to_v1(whole), whole["apiVersion"]), target)
     found += [_dropped(item, whole, target) for item in lost]
@@ -54,8 +56,6 @@ def validate(
         found += _status(stored, target, namespaces or {})
     found = [violation._replace(path=source_path(violation.path, whole)) for violation in found]
     if not target.has("device-without-basic"):
-        from dractl.validation.older import without_basic
-
         found += without_basic(whole)
     return found
 
@@ -82,9 +82,6 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
 
 def _status(claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
     """Violations in the status of a claim. They do not reject the document: the server drops the status at creation."""
-    from dractl.validation.place import Place
-    from dractl.validation.status import claim_status
-
     root = Place(claim)
     namespace = namespaces.get(root.child("metadata", "namespace").text or "default")
     for violation in claim_status(root, namespace, target):

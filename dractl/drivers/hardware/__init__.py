@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.drivers.hardware import build, described
 from dractl.drivers.hardware.build import as_node
-from dractl.drivers.hardware.labels import setter
+from dractl.drivers.hardware.labels import of, setter
+from dractl.drivers.hardware.spec import is_file, parse
+from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
@@ -16,10 +19,6 @@ __all__ = ["as_node", "labels_of", "machine", "setter"]
 
 def machine(spec: str) -> Machine:
     """The machine that ``--hardware`` describes. Raises UsageError, and InputError for errors in a file."""
-    from dractl.drivers.hardware import build, described
-    from dractl.drivers.hardware.spec import is_file, parse
-    from dractl.errors import InputError, UsageError
-
     if not is_file(spec):
         return build.machine(parse(spec))
     layout = described.read(spec)
@@ -32,8 +31,4 @@ def machine(spec: str) -> Machine:
 def labels_of(spec: str) -> dict[str, str]:
     """The labels that the node of such a machine certainly has. Raises UsageError, and InputError for errors in a
     file."""
-    from dractl.drivers.hardware import described
-    from dractl.drivers.hardware.labels import of
-    from dractl.drivers.hardware.spec import is_file, parse
-
     return of(described.read(spec) if is_file(spec) else parse(spec))

@@ -17,7 +17,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers import reported
 from dractl.drivers.hardware import names
+from dractl.drivers.hardware.labels import ARCH, ARCHITECTURES, is_key, is_value
 from dractl.drivers.hardware.layout import (
     FILE_KEYS,
     KEYS,
@@ -32,6 +34,7 @@ from dractl.drivers.hardware.layout import (
     unknown_key,
     unknown_product,
 )
+from dractl.drivers.hardware.products import find
 from dractl.errors import InputError, UsageError
 from dractl.topology.machine import BDF
 
@@ -180,8 +183,6 @@ def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) ->
 
 
 def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) -> tuple[Product, int]:
-    from dractl.drivers.hardware.products import find
-
     try:
         if count:
             return counted(text)
@@ -200,8 +201,6 @@ def load(name: str) -> Layout:
 
 
 def _labels(at: _At, value: Any) -> dict[str, str]:
-    from dractl.drivers.hardware.labels import ARCH, ARCHITECTURES, is_key, is_value
-
     if not isinstance(value, dict):
         raise at.error(("labels",), "labels must be a map such as {topology.kubernetes.io/zone: us-east-1a}")
     for key, item in value.items():
@@ -238,8 +237,6 @@ def _evidence(at: _At, value: Any) -> tuple[Evidence, ...]:
 
 def _reported(at: _At, value: Any) -> tuple[Reported, ...]:
     """Devices that a vendor's agent reports; the driver's catalogue has their attributes and types."""
-    from dractl.drivers import reported
-
     if not isinstance(value, dict):
         raise at.error(("reported",), "reported must be a map from drivers to lists of devices")
     found = []

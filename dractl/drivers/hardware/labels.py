@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dractl.drivers.hardware.layout import size
+
 if TYPE_CHECKING:
     from dractl.drivers.hardware.layout import Layout
     from dractl.drivers.hardware.products import Product
@@ -88,8 +90,6 @@ def _of_gpus(layout: Layout) -> dict[str, str]:
 
 
 def _mib(layout: Layout, gpu: Product) -> int | None:
-    from dractl.drivers.hardware.layout import size
-
     asked = layout.settings.get("gpuMemory")
     total = size(asked) if asked is not None else gpu.memory_bytes
     return total >> 20 if total is not None else None

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
+from dractl.drivers.hardware import names
+from dractl.drivers.hardware.products import beginning, find, products
 from dractl.errors import UsageError
+from dractl.model import Quantity
+from dractl.model.nearest import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,8 +137,6 @@ def _unfit(key: str, value: Any) -> str | None:
 
 def size(value: object) -> int:
     """A quantity's value in bytes, 0 for anything else."""
-    from dractl.model import Quantity
-
     try:
         return Quantity.parse(str(value)).value()
     except ValueError:
@@ -142,8 +145,6 @@ def size(value: object) -> int:
 
 def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
     """The error for a key that does not exist: the nearest one, and all of them."""
-    from dractl.model.nearest import nearest_names
-
     near = nearest_names(key, known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
     return UsageError(f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(known)}")
@@ -151,11 +152,6 @@ def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
 
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     """The error for a name that is neither a product nor a machine: the nearest ones."""
-    from difflib import get_close_matches
-
-    from dractl.drivers.hardware import names
-    from dractl.drivers.hardware.products import beginning, products
-
     known = {name.lower(): name for name in (*products(), *machines)}
     family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][:_NEAR]
     near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
@@ -168,8 +164,6 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
 
 def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     """``2xH100`` as a product and a count. Raises UsageError with the nearest products and ``machines``."""
-    from dractl.drivers.hardware.products import find
-
     match = _ITEM.match(text.strip())
     found = find(match[2]) if match is not None else None
     if match is not None and match[1] and found is None and _is_machine(match[2], machines):
@@ -186,6 +180,4 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
 
 
 def _is_machine(text: str, machines: tuple[str, ...]) -> bool:
-    from dractl.drivers.hardware import names
-
     return names.canonical(text) in machines

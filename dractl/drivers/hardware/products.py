@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from msgspec import Struct
 
 from dractl.topology.machine import MigProfile, Placement
@@ -45,8 +46,6 @@ class MigLayout(Struct, frozen=True):
 
 
 def _read(name: str) -> dict[Any, Any]:
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with (_HERE / name).open(encoding="utf-8") as file:
         found: dict[Any, Any] = yaml.load(file, loader)  # noqa: S506 - a safe loader, of our own file
