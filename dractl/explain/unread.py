@@ -36,9 +36,9 @@ _ELSEWHERE = {
 
 # The kind of the object that a stop says does not exist.
 _EVIDENCE: dict[type[Stop], str] = {
-    stops.NoSuchTemplate: "ResourceClaimTemplate",
-    stops.NoSuchClaim: "ResourceClaim",
-    stops.NoSuchClass: "DeviceClass",
+    stops.TemplateMissing: "ResourceClaimTemplate",
+    stops.ClaimMissing: "ResourceClaim",
+    stops.ClassMissing: "DeviceClass",
     stops.NoNodes: "Node",
 }
 

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 from dractl.cluster.state import map_at
 from dractl.model import RequestRef
 from dractl.scheduler.quota import claim_refusals
-from dractl.scheduler.stops import AdminAccessDenied
+from dractl.scheduler.stops import AdminAccessNamespace
 
 if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
     from dractl.model import ResourceClaim
-    from dractl.scheduler.stops import OverQuota
+    from dractl.scheduler.stops import QuotaExceeded
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 
 def admission(
     state: ClusterState, claim: ResourceClaim, namespace: str, pod_claim: str, replaces: Key | None = None
-) -> list[AdminAccessDenied | OverQuota]:
+) -> list[AdminAccessNamespace | QuotaExceeded]:
     """Why the API server would refuse to create ``claim``. ``replaces`` is an existing claim that it takes over."""
-    found: list[AdminAccessDenied | OverQuota] = []
+    found: list[AdminAccessNamespace | QuotaExceeded] = []
     owner = f"{namespace}/{claim.metadata.name}"
     admin = next((r.name for r in claim.spec.devices.requests if r.exactly and r.exactly.admin_access), None)
     here = state.get("Namespace", ("", namespace))
     if admin is not None and here is not None and map_at(here, "metadata", "labels").get(ADMIN_LABEL) != "true":
-        found.append(AdminAccessDenied(pod_claim, RequestRef(owner, admin), namespace))
+        found.append(AdminAccessNamespace(pod_claim, RequestRef(owner, admin), namespace))
     return [*found, *claim_refusals(state, claim, namespace, pod_claim, replaces)]

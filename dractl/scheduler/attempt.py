@@ -28,7 +28,7 @@ from dractl.scheduler.prebind import late
 from dractl.scheduler.preemption import preempt
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.snapshot import Snapshot
-from dractl.scheduler.stops import NoNodes, NoSuchClass
+from dractl.scheduler.stops import ClassMissing, NoNodes
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 if TYPE_CHECKING:
@@ -230,10 +230,10 @@ class Scheduler:
             raise UnsupportedError(outcome.message, hint="dractl says nothing rather than something wrong")
         return outcome
 
-    def _missing_classes(self, claims: tuple[PodClaim, ...]) -> tuple[NoSuchClass, ...]:
+    def _missing_classes(self, claims: tuple[PodClaim, ...]) -> tuple[ClassMissing, ...]:
         """PreFilter: every class that a request names must exist."""
         known = {name for _, name in self.state.all("DeviceClass")}
-        found: list[NoSuchClass] = []
+        found: list[ClassMissing] = []
         for claim in claims:
             if claim.allocated or claim.claim is None:
                 continue
@@ -242,7 +242,7 @@ class Scheduler:
                 asked = [(ref._replace(alternative=a.name), a.device_class_name) for a in request.first_available]
                 if request.exactly is not None:
                     asked = [(ref, request.exactly.device_class_name)]
-                found += [NoSuchClass(claim, each, name) for each, name in asked if name and name not in known]
+                found += [ClassMissing(claim, each, name) for each, name in asked if name and name not in known]
         return tuple(found)
 
     # -- the whole attempt ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import CLAIM_NAME
 from dractl.cluster.state import text_at
-from dractl.scheduler.stops import EmptyMapping, Miscounted, NoAllocationTime, ReservationsFull
+from dractl.scheduler.stops import EmptyMapping, Miscounted, NoAllocationTime, ReservedLimit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def late(
         assert claim.claim is not None
         reserved = len(claim.claim.status.reserved_for)
         if reserved >= RESERVED_LIMIT:
-            return ReservationsFull(claim, reserved, RESERVED_LIMIT)
+            return ReservedLimit(claim, reserved, RESERVED_LIMIT)
     if not features.upstream_bugs:
         return None
     if features.binding_conditions:

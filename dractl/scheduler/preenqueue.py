@@ -17,14 +17,14 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.scheduler.admission import admission
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.stops import (
-    DeletedClaim,
-    ForeignClaim,
-    Gated,
-    NoSuchClaim,
-    NoSuchTemplate,
-    NotYetMade,
+    ClaimDeleting,
+    ClaimMissing,
+    ClaimNotCreated,
+    ClaimNotOwned,
+    ClaimUnsetSource,
+    SchedulingGated,
     Stop,
-    UnnamedClaim,
+    TemplateMissing,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Entry(Struct, frozen=True):
     @property
     def condition(self) -> str | None:
         """The message of the condition PodScheduled; None unless scheduling gates hold the pod back."""
-        return next((stop.text for stop in self.stops if isinstance(stop, Gated)), None)
+        return next((stop.text for stop in self.stops if isinstance(stop, SchedulingGated)), None)
 
 
 def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
@@ -57,7 +57,7 @@ def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
     namespace = pod.metadata.namespace or _namespace_of(state, value)
     creates_claims = recreated or not pod.metadata.uid
     claims: list[PodClaim] = []
-    stops: list[Stop] = [Gated(pod.spec.scheduling_gates)] if pod.spec.scheduling_gates else []
+    stops: list[Stop] = [SchedulingGated(pod.spec.scheduling_gates)] if pod.spec.scheduling_gates else []
     for reference in pod.spec.resource_claims:
         claim, found = _resolve(state, value, pod, namespace, reference, creates_claims)
         if claim is not None:
@@ -79,7 +79,7 @@ def _resolve(
     if not template:
         entries = maps_at(value, "spec", "resourceClaims")
         old_form = any("source" in entry for entry in entries if text_at(entry, "name") == name)
-        return None, [UnnamedClaim(name, old_form)]
+        return None, [ClaimUnsetSource(name, old_form)]
     statuses = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
     if creates_claims:
         entry = next((e for e in maps_at(value, "spec", "resourceClaims") if e.get("name") == name), {})
@@ -94,7 +94,7 @@ def _resolve(
         return None, []  # the claim controller found that none is needed
     claim, stops = _named(state, namespace, name, created, template=template)
     if claim is not None and claim.claim is not None and not _owned(claim.claim, pod):
-        stops = [*stops, ForeignClaim(claim)]
+        stops = [*stops, ClaimNotOwned(claim)]
     return claim, stops
 
 
@@ -108,7 +108,7 @@ def _named(
     key = (namespace, claim_name)
     value = state.get("ResourceClaim", key)
     if value is None:
-        return None, [NoSuchClaim(name, key, template)]
+        return None, [ClaimMissing(name, key, template)]
     claim = cast("ResourceClaim", state.decode(value))
     editable: tuple[str, tuple[str, ...]] = ("/".join(("ResourceClaim", *key)), ("spec",))
     if template is not None and state.get("ResourceClaimTemplate", (namespace, template)) is not None:
@@ -116,7 +116,7 @@ def _named(
     found = PodClaim(name, key, value, claim, template, editable)
     if claim.metadata.deletion_timestamp:
         users = tuple(consumer.name for consumer in claim.status.reserved_for if consumer.resource == "pods")
-        return found, [DeletedClaim(found, users, claim.metadata.finalizers)]
+        return found, [ClaimDeleting(found, users, claim.metadata.finalizers)]
     return found, []
 
 
@@ -125,7 +125,7 @@ def _instantiate(
 ) -> tuple[PodClaim | None, list[Stop]]:
     value = state.get("ResourceClaimTemplate", (namespace, template))
     if value is None:
-        return None, [NoSuchTemplate(name, (namespace, template))]
+        return None, [TemplateMissing(name, (namespace, template))]
     key = (namespace, _generated_name(pod, name))
     made = _made(value, namespace, key[1])
     claim = cast("ResourceClaim", state.decode(made))
@@ -143,7 +143,7 @@ def _of_group(
         return _named(state, namespace, reference.name, claim_name)
     value = state.get("ResourceClaimTemplate", (namespace, template))
     if value is None:
-        return None, [NoSuchTemplate(reference.name, (namespace, template))]
+        return None, [TemplateMissing(reference.name, (namespace, template))]
     made = _made(value, namespace, claim_name)
     owner = {"apiVersion": group.get("apiVersion"), "kind": "PodGroup", "controller": True}
     metadata = {key: at(group, "metadata", key) for key in ("name", "uid") if at(group, "metadata", key)}
@@ -176,11 +176,11 @@ def _not_made(state: ClusterState, value: Raw, pod: Pod, namespace: str, name: s
     key = (namespace, template)
     found = state.get("ResourceClaimTemplate", key)
     if found is None:
-        return NoSuchTemplate(name, key)
+        return TemplateMissing(name, key)
     claim = cast("ResourceClaim", state.decode(_made(found, namespace, _generated_name(pod, name))))
     refused = admission(state, claim, namespace, name)
     if refused:
         return refused[0]
     event = event_about(state, value, "FailedResourceClaimCreation", f"PodResourceClaim {name}:")
     younger = text_at(found, "metadata", "creationTimestamp") > (pod.metadata.creation_timestamp or "")
-    return NotYetMade(name, key, event, younger, is_new(state, value))
+    return ClaimNotCreated(name, key, event, younger, is_new(state, value))

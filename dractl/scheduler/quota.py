@@ -14,7 +14,7 @@ from dractl.cluster.pods import ended
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.model import Quantity, RequestRef
 from dractl.scheduler.snapshot import pod_limits, pod_requests, quantity
-from dractl.scheduler.stops import OverQuota, PodForbidden
+from dractl.scheduler.stops import PodsNotCreated, QuotaExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ def of_pod(pod: Raw) -> dict[str, Quantity]:
 
 def claim_refusals(
     state: ClusterState, claim: ResourceClaim, namespace: str, pod_claim: str, replaces: Key | None = None
-) -> list[OverQuota]:
+) -> list[QuotaExceeded]:
     """Quotas that refuse to create ``claim``. ``replaces`` is an existing claim that it takes over."""
     charged = of_claim(claim)
     used: Usage | None = None
@@ -84,7 +84,7 @@ def claim_refusals(
                 used = _claims_of(state, namespace, replaces) if used is None else used
                 have, need = used.get(resource, Quantity()), charged[resource]
                 if limit < have + need:
-                    found.append(OverQuota(pod_claim, key, resource, limit, have, need, _asking(claim, resource)))
+                    found.append(QuotaExceeded(pod_claim, key, resource, limit, have, need, _asking(claim, resource)))
     return found
 
 
@@ -105,7 +105,7 @@ def _asking(claim: ResourceClaim, resource: str) -> RequestRef | None:
 
 def room(
     state: ClusterState, features: Features, pod: Raw, claims: Iterable[ResourceClaim]
-) -> tuple[int, OverQuota] | None:
+) -> tuple[int, QuotaExceeded] | None:
     """How many more of ``pod``, each with its own ``claims``, the quotas of its namespace admit, and the quota that
     refuses the next one; None if no quota limits them."""
     namespace = text_at(pod, "metadata", "namespace") or "default"
@@ -116,7 +116,7 @@ def room(
     held = [c for key in state.all("ResourceClaim") if key[0] == namespace and (c := state.claim(key)) is not None]
     backing = _backing(state, features)
     own, others = total(_extended(c, backing) for c in claims), total(_extended(c, backing) for c in held)
-    found: list[tuple[int, OverQuota]] = []
+    found: list[tuple[int, QuotaExceeded]] = []
     for key, quota in quotas:
         charged = total(([own] if _scopeless(quota) else []) + ([of_pod(pod)] if _in_scopes(quota, pod) else []))
         used = total([*([others] if _scopeless(quota) else []), *(of_pod(p) for p in pods if _in_scopes(quota, p))])
@@ -125,11 +125,11 @@ def room(
             if need.sign() > 0:
                 copies = max(0, (limit - have).milli_value() // need.milli_value())
                 at_end = have + Quantity(need.milli_value() * copies, -3)
-                found.append((copies, OverQuota("", key, resource, limit, at_end, need)))
+                found.append((copies, QuotaExceeded("", key, resource, limit, at_end, need)))
     return min(found, key=lambda item: item[0], default=None)
 
 
-def forbidden(state: ClusterState, pod: Raw) -> PodForbidden | None:
+def forbidden(state: ClusterState, pod: Raw) -> PodsNotCreated | None:
     """Why the API server refuses a pod that does not say how much it wants of what a quota limits
     (enforcePodContainerConstraints). Where a LimitRange could fill that in, nothing is said."""
     namespace, spec = text_at(pod, "metadata", "namespace") or "default", map_at(pod, "spec")
@@ -146,7 +146,7 @@ def forbidden(state: ClusterState, pod: Raw) -> PodForbidden | None:
                     missing.setdefault(resource, []).append(text_at(container, "name"))
         if missing:
             asked = "; ".join(f"{resource} for: {','.join(sorted(names))}" for resource, names in missing.items())
-            return PodForbidden(text_at(pod, "metadata", "name"), f"failed quota: {key[1]}: must specify {asked}")
+            return PodsNotCreated(text_at(pod, "metadata", "name"), f"failed quota: {key[1]}: must specify {asked}")
     return None
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # -- PreEnqueue, and why the claim controller has not made a claim -------------------------------------------------
 
 
-class Gated(Struct, frozen=True):
+class SchedulingGated(Struct, frozen=True):
     """The pod has scheduling gates."""
 
     gates: tuple[str, ...]
@@ -30,7 +30,7 @@ class Gated(Struct, frozen=True):
         return "Scheduling is blocked due to non-empty scheduling gates"
 
 
-class UnnamedClaim(Struct, frozen=True):
+class ClaimUnsetSource(Struct, frozen=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template.
 
     ``old_form``: it has the field ``source`` of 1.30 and earlier, which is no longer read.
@@ -40,7 +40,7 @@ class UnnamedClaim(Struct, frozen=True):
     old_form: bool
 
 
-class NoSuchClaim(Struct, frozen=True):
+class ClaimMissing(Struct, frozen=True):
     """The claim does not exist in the pod's namespace. ``template``: the one that it was made from, if it was."""
 
     pod_claim: str
@@ -48,14 +48,14 @@ class NoSuchClaim(Struct, frozen=True):
     template: str | None = None
 
 
-class NoSuchTemplate(Struct, frozen=True):
+class TemplateMissing(Struct, frozen=True):
     """The template does not exist in the pod's namespace, so the claim is not made."""
 
     pod_claim: str
     template: Key
 
 
-class NotYetMade(Struct, frozen=True):
+class ClaimNotCreated(Struct, frozen=True):
     """The claim controller has not made the claim of a template that exists.
 
     ``event`` is the newest FailedResourceClaimCreation about it; ``younger``: the template was created after the pod.
@@ -69,13 +69,13 @@ class NotYetMade(Struct, frozen=True):
     new: bool = False
 
 
-class ForeignClaim(Struct, frozen=True):
+class ClaimNotOwned(Struct, frozen=True):
     """The claim was made for another pod of the same name."""
 
     claim: PodClaim
 
 
-class DeletedClaim(Struct, frozen=True):
+class ClaimDeleting(Struct, frozen=True):
     """The claim is being deleted. ``users`` are the pods that it is reserved for."""
 
     claim: PodClaim
@@ -86,7 +86,7 @@ class DeletedClaim(Struct, frozen=True):
 # -- admission of a claim or a pod that does not exist yet -------------------------------------------------------------
 
 
-class AdminAccessDenied(Struct, frozen=True):
+class AdminAccessNamespace(Struct, frozen=True):
     """A request wants adminAccess, and the namespace lacks the label that allows it."""
 
     pod_claim: str
@@ -94,7 +94,7 @@ class AdminAccessDenied(Struct, frozen=True):
     namespace: str
 
 
-class OverQuota(Struct, frozen=True):
+class QuotaExceeded(Struct, frozen=True):
     """A ResourceQuota does not allow a claim, or (without ``pod_claim``) a pod: of ``limit`` for ``resource``, ``used``
     is in use and ``need`` more is wanted. ``request`` asks for devices of the class that the quota limits."""
 
@@ -107,7 +107,7 @@ class OverQuota(Struct, frozen=True):
     request: RequestRef | None = None
 
 
-class PodForbidden(Struct, frozen=True):
+class PodsNotCreated(Struct, frozen=True):
     """The API server refuses to create a pod, with the end of its message."""
 
     pod: str
@@ -117,7 +117,7 @@ class PodForbidden(Struct, frozen=True):
 # -- PreFilter ---------------------------------------------------------------------------------------------------------
 
 
-class NoSuchClass(Struct, frozen=True):
+class ClassMissing(Struct, frozen=True):
     """A request names a DeviceClass that does not exist."""
 
     claim: PodClaim
@@ -148,17 +148,17 @@ class NoNodes(Struct, frozen=True):
 
 
 Stop = (
-    Gated
-    | UnnamedClaim
-    | NoSuchClaim
-    | NoSuchTemplate
-    | NotYetMade
-    | ForeignClaim
-    | DeletedClaim
-    | AdminAccessDenied
-    | OverQuota
-    | PodForbidden
-    | NoSuchClass
+    SchedulingGated
+    | ClaimUnsetSource
+    | ClaimMissing
+    | TemplateMissing
+    | ClaimNotCreated
+    | ClaimNotOwned
+    | ClaimDeleting
+    | AdminAccessNamespace
+    | QuotaExceeded
+    | PodsNotCreated
+    | ClassMissing
     | VolumeUnusable
     | NoNodes
 )
@@ -167,7 +167,7 @@ Stop = (
 # -- Score and PreBind -------------------------------------------------------------------------------------------------
 
 
-class ReservationsFull(Struct, frozen=True):
+class ReservedLimit(Struct, frozen=True):
     """The claim is reserved for as many pods as a claim may be."""
 
     claim: PodClaim
@@ -234,7 +234,7 @@ class Miscounted(Struct, frozen=True):
         )
 
 
-Late = ReservationsFull | NoAllocationTime | EmptyMapping | Miscounted
+Late = ReservedLimit | NoAllocationTime | EmptyMapping | Miscounted
 
 
 def _reservation(claim: PodClaim) -> str:

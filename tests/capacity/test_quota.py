@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import most, place, subject
-from dractl.scheduler.stops import OverQuota, PodForbidden
+from dractl.scheduler.stops import PodsNotCreated, QuotaExceeded
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import claim, node, pod, request, state_of
 
@@ -46,7 +46,7 @@ def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
     assert most(found, features).fits == fits
     if fits < 8:
         (stop,) = found.stopped.stopped
-        assert isinstance(stop, OverQuota)
+        assert isinstance(stop, QuotaExceeded)
         assert stop.resource in hard
 
 
@@ -79,7 +79,7 @@ def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
     found = place(subject(state, "pod/user", "ml"), features)
     assert found.fits == 0
     (stop,) = found.stopped.stopped
-    assert isinstance(stop, PodForbidden)
+    assert isinstance(stop, PodsNotCreated)
     assert stop.message == "failed quota: q: must specify requests.cpu for: main"
     assert place(subject(state, "template/one", "ml"), features).fits == 8
     ranged = state.replace("LimitRange", ("ml", "defaults"), {"kind": "LimitRange"})

@@ -57,14 +57,14 @@ def of_stop(stop: Stop, case: Case) -> Cause:
     """The cause of what ends an attempt before any node."""
     state = case.state
     match stop:
-        case stops.Gated(gates):
+        case stops.SchedulingGated(gates):
             queue = text_at(case.question.value, "metadata", "labels", _QUEUE)
             return SchedulingGated(gates=gates, queue=f"{case.question.key[0]}/{queue}" if queue else "")
-        case stops.UnnamedClaim(name, old_form):
+        case stops.ClaimUnsetSource(name, old_form):
             return ClaimUnsetSource(pod_claim=name, old_form=old_form)
-        case stops.NoSuchClaim():
+        case stops.ClaimMissing():
             return _missing_claim(stop, state)
-        case stops.NoSuchTemplate(name, (namespace, template)):
+        case stops.TemplateMissing(name, (namespace, template)):
             here = [n for (ns, n) in state.all("ResourceClaimTemplate") if ns == namespace]
             return TemplateMissing(
                 pod_claim=name,
@@ -73,11 +73,11 @@ def of_stop(stop: Stop, case: Case) -> Cause:
                 elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaimTemplate") if k[1] == template)),
                 none_known=not state.listed("ResourceClaimTemplate"),
             )
-        case stops.NotYetMade():
+        case stops.ClaimNotCreated():
             return _not_made(stop)
-        case stops.ForeignClaim(claim):
+        case stops.ClaimNotOwned(claim):
             return ClaimNotOwned(pod_claim=claim.name, claim=claim.full_name)
-        case stops.DeletedClaim(claim, users, finalizers):
+        case stops.ClaimDeleting(claim, users, finalizers):
             gone = tuple(name for name in users if state.get("Pod", (claim.key[0], name)) is None)
             return ClaimDeleting(
                 pod_claim=claim.name or None,
@@ -86,9 +86,9 @@ def of_stop(stop: Stop, case: Case) -> Cause:
                 gone=gone if state.has("Pod") else (),
                 finalizers=finalizers,
             )
-        case stops.AdminAccessDenied(name, request, namespace):
+        case stops.AdminAccessNamespace(name, request, namespace):
             return AdminAccessNamespace(pod_claim=name, request_name=request.name, namespace=namespace)
-        case stops.OverQuota():
+        case stops.QuotaExceeded():
             return QuotaExceeded(
                 pod_claim=stop.pod_claim or None,
                 request_name=stop.request.name if stop.request is not None else None,
@@ -100,9 +100,9 @@ def of_stop(stop: Stop, case: Case) -> Cause:
                 more=_number(stop.need),
                 quotas=("/".join(stop.quota),),
             )
-        case stops.PodForbidden(name, message):
+        case stops.PodsNotCreated(name, message):
             return PodsNotCreated(owner=f"the owner of pod {name}", event=message)
-        case stops.NoSuchClass(_, request, wanted):
+        case stops.ClassMissing(_, request, wanted):
             return _missing_class(case, request, wanted)
         case stops.VolumeUnusable(plugin, (namespace, volume_claim), text):
             about = (VolumeClaim(f"{namespace}/{volume_claim}", _why_unbound(case, (namespace, volume_claim))),)
@@ -142,7 +142,7 @@ def _number(amount: Quantity) -> int | str:
 _OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
 
 
-def _missing_claim(stop: stops.NoSuchClaim, state: ClusterState) -> Cause:
+def _missing_claim(stop: stops.ClaimMissing, state: ClusterState) -> Cause:
     namespace, claim = stop.claim
     here = [
         name
@@ -177,7 +177,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"  # kubernetes-sigs/kueue apis/kueue/v1beta1
 _NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
 
 
-def _not_made(stop: stops.NotYetMade) -> Cause:
+def _not_made(stop: stops.ClaimNotCreated) -> Cause:
     namespace, template = stop.template
     event = stop.event
     if "exceeded quota: " in event:
@@ -237,7 +237,7 @@ def _class_of_driver(state: ClusterState, driver: str) -> str | None:
 def of_late(stop: Late) -> Cause:
     """The cause of what fails after a node was found."""
     match stop:
-        case stops.ReservationsFull(claim, reserved, limit):
+        case stops.ReservedLimit(claim, reserved, limit):
             return ReservedLimit(pod_claim=claim.name, claim=claim.full_name, have=reserved, want=limit)
         case stops.NoAllocationTime(claim):
             effect = (
