@@ -12,22 +12,27 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from dractl.topology.machine import Machine
+from dractl.topology import snapshot
+
+if TYPE_CHECKING:
+    from dractl.topology.machine import Machine
 
 SOURCE = Path(__file__).parent / "data" / "nvml" / "nvml.c"
 ROOT = Path(__file__).parent.parent
 
 _PROBE = """
 import json, sys
+from dractl.topology import snapshot
 from dractl.probes import probe
 from dractl.probes.enumerate import SysfsWalker
 from dractl.probes.root import DirectoryTree, SysRoot
 # A tree that stands for this very machine: NVML is asked as on a live one.
 root = SysRoot(DirectoryTree(sys.argv[1]), name="test", live=True)
-json.dump(probe(root, enumerator=SysfsWalker(root)).to_json(), sys.stdout)
+json.dump(snapshot.to_json(probe(root, enumerator=SysfsWalker(root))), sys.stdout)
 """
 
 
@@ -61,4 +66,4 @@ def probe(tree: Path, library: Path | None, **answers: object) -> Machine:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return Machine.from_json(json.loads(done.stdout))
+    return snapshot.from_json(json.loads(done.stdout))

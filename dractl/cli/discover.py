@@ -210,9 +210,10 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
 
 
 def _data(machine: Machine, publication: Publication, output: str) -> str:
+    from dractl.topology import snapshot as snapshots
     from dractl.topology.wire import encode
 
-    value = machine.to_json() | {"publishedDevices": [encode(device) for device in publication.devices]}
+    value = snapshots.to_json(machine) | {"publishedDevices": [encode(device) for device in publication.devices]}
     if output == "json":
         import json
 

@@ -24,7 +24,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.topology.pcie_root import published
+from dractl.topology.standard_attributes import published
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice

@@ -23,7 +23,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology import cpulist
-from dractl.topology.pcie_root import pci_bus_id, why_not_published
+from dractl.topology.standard_attributes import pci_bus_id, why_not_published
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,7 +28,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
-from dractl.topology.pcie_root import pci_bus_id, published
+from dractl.topology.standard_attributes import pci_bus_id, published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

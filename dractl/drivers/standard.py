@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.topology.pcie_root import numa_nodes as list_form
-from dractl.topology.pcie_root import pci_bus_id, published
+from dractl.topology.standard_attributes import numa_nodes as list_form, pci_bus_id, published
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice

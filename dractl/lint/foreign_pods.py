@@ -12,8 +12,7 @@ from dractl.objects import items, mapping, text
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 
     from dractl.manifests import Position
     from dractl.manifests.documents import Fault, Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dractl.probes import classes
 from dractl.topology import cpulist
 from dractl.topology.machine import BDF, PciDevice, PcieRoot, SrIov
-from dractl.topology.pcie_root import why_not_published
+from dractl.topology.standard_attributes import why_not_published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,8 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dractl.discovery.publication import NOTHING
-from dractl.report import machine_boxes as boxes
-from dractl.report import machine_text as words
+from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
 from dractl.report.machine_boxes import Box, Card
 from dractl.report.machine_matrix import devices_of

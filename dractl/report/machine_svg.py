@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dractl.discovery.publication import NOTHING
-from dractl.report import machine_boxes as boxes
-from dractl.report import machine_text as words
+from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
 from dractl.report.machine_boxes import Box, Card
 from dractl.report.plain import wrap

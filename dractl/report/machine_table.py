@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dractl.discovery.publication import NOTHING
 from dractl.report import machine_text as words
 from dractl.topology.levels import ENDPOINTS
-from dractl.topology.pcie_root import published
+from dractl.topology.standard_attributes import published
 
 if TYPE_CHECKING:
     from dractl.discovery.publication import Publication

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -150,9 +150,10 @@ class PciDevice(Struct, frozen=True):
 
     ``path`` is its place below ``/sys/devices`` (``pci0000:00/0000:00:01.0/0000:01:00.0``). It determines ``pcie_root``
     (the last host bridge of the path: VMD and Hyper-V nest them) and ``bridges`` (root port first). Drivers may publish
-    another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.pcie_root.published`. ``names`` are the network,
-    RDMA, block and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s. ``bars`` are the
-    sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit addresses.
+    another ``resource.kubernetes.io/pcieRoot``: :func:`dractl.topology.standard_attributes.published`. ``names`` are
+    the network, RDMA, block and DRM devices of the function, ``vfio`` those of vfio-dev. ``link_speed`` is in GT/s.
+    ``bars`` are the sizes of a GPU's or accelerator's memory regions, ``bars_64bit`` those of them that have 64-bit
+    addresses.
     ``installed_name`` is an NVIDIA GPU's name in the pci.ids installed on the machine, if ``device_name`` is another.
     ``data_direct_of`` are the functions of the NIC whose Data Direct function this is
     (:mod:`dractl.topology.complexes`). ``qat_services`` is what a QuickAssist function is configured for, such as
@@ -490,39 +491,8 @@ class Machine(Struct, frozen=True, dict=True):
             gpus=tuple(replace(g, amd=replace(g.amd, unique_id=None)) if g.amd else g for g in self.gpus),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The ``dractl/machine/v1`` object, with the derived lists ``affinity`` and ``complexes``."""
-        from dractl.topology.complexes import complexes
-        from dractl.topology.levels import affinity
-        from dractl.topology.wire import encode
 
-        body: dict[str, Any] = encode(self)
-        body["affinity"] = [encode(pair) for pair in affinity(self)]
-        if pairs := complexes(self):
-            body["complexes"] = [encode(pair) for pair in pairs]
-        body["notes"] = body.pop("notes", [])
-        return {"schema": SCHEMA, **body}
-
-    @classmethod
-    def from_json(cls, value: object) -> Machine:
-        """The machine of a ``dractl/machine/v1`` object; unknown keys are ignored.
-
-        Raises InputError with the path of the first wrong value.
-        """
-        from dractl.topology.wire import decode
-
-        schema = value.get("schema") if isinstance(value, dict) else None
-        if schema != SCHEMA:
-            raise InputError(
-                f"is not a machine snapshot: schema is {schema!r}",
-                hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
-            )
-        machine = decode(cls, value)
-        _check(machine)
-        return machine
-
-
-def _check(machine: Machine) -> None:
+def check(machine: Machine) -> None:
     """Raises InputError for malformed addresses and CPU lists, which everything else relies on."""
     for i, gpu in enumerate(machine.gpus):
         if gpu.bdf is not None and not BDF.match(gpu.bdf):

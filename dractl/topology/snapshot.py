@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dractl import atomic
 from dractl.archives import damage
 from dractl.errors import InputError
-from dractl.topology.machine import Machine
+from dractl.topology import wire
+from dractl.topology.complexes import complexes
+from dractl.topology.levels import affinity
+from dractl.topology.machine import SCHEMA, Machine, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +29,39 @@ Files = dict[str, bytes | str | None]
 """The contents of an archive by path from its root: a file's bytes, a link's target, None for a directory."""
 
 
+def to_json(machine: Machine) -> dict[str, Any]:
+    """The ``dractl/machine/v1`` object, with the derived lists ``affinity`` and ``complexes``."""
+    body: dict[str, Any] = wire.encode(machine)
+    body["affinity"] = [wire.encode(pair) for pair in affinity(machine)]
+    if pairs := complexes(machine):
+        body["complexes"] = [wire.encode(pair) for pair in pairs]
+    body["notes"] = body.pop("notes", [])
+    return {"schema": SCHEMA, **body}
+
+
+def from_json(value: object) -> Machine:
+    """The machine of a ``dractl/machine/v1`` object; unknown keys are ignored.
+
+    Raises InputError with the path of the first wrong value.
+    """
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"is not a machine snapshot: schema is {schema!r}",
+            hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
+        )
+    machine = wire.decode(Machine, value)
+    check(machine)
+    return machine
+
+
 def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
     """Writes ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only if ``identity``.
 
     Raises InputError if the file cannot be written.
     """
     kept = machine if identity else machine.without_identity()
-    text = json.dumps(kept.to_json(), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(to_json(kept), indent=1, ensure_ascii=False) + "\n"
     try:
         atomic.replace(path, text.encode("utf-8", errors="replace"))
     except OSError as error:
@@ -64,7 +93,7 @@ def _snapshot(path: Path) -> Machine:
                 f"is larger than {MAX_SNAPSHOT >> 20} MiB, too large for a snapshot of one machine",
                 place=str(path),
             )
-        return Machine.from_json(json.loads(path.read_bytes()))
+        return from_json(json.loads(path.read_bytes()))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=str(path)) from error
     except RecursionError as error:

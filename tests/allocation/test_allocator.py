@@ -19,8 +19,7 @@ from dractl.allocation import (
     apply_taint_rules,
     as_json,
 )
-from dractl.errors import Unsupported as UnsupportedError
-from dractl.errors import UsageError
+from dractl.errors import Unsupported as UnsupportedError, UsageError
 from dractl.model import decode
 
 from .conftest import API, Cluster, claim, node, taken, want

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dractl.allocation import Allocated, AllocatedState, DeviceID, Unallocatable
 from dractl.allocation.bounds import Bounds

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dractl.cli.app import command_line
 from dractl.cli.options import Argument, Option, parameters, read

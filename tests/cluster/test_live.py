@@ -14,8 +14,7 @@ import pytest
 
 from dractl.cli import terminal
 from dractl.cli.main import main
-from dractl.cluster import kubectl as kubectls
-from dractl.cluster import live
+from dractl.cluster import kubectl as kubectls, live
 from dractl.errors import InputError, UsageError
 from dractl.explain import find
 from tests.cli.test_terminal import AtOnce

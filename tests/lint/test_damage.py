@@ -7,8 +7,7 @@ import json
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dractl.lint import lint, registry
 from dractl.lint.inventory import Inventory

@@ -6,8 +6,7 @@ import json
 
 import pytest
 import yaml
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from dractl.manifests import load
 from dractl.manifests.resolve import plain

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl import probes
+from dractl.topology import snapshot
 from tests import machines
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def test_a_card_with_many_virtual_functions_is_read_and_drawn_in_a_line(tmp_path
     pci = [{"path": "pci0000:3a/0000:3a:00.0/0000:3b:00.0", "is": "cx7", "totalVfs": 127, "vfs": vfs}]
     found = machine(tmp_path, pci=pci)
     assert len(found.pci_devices) == 122
-    assert found.to_json()["affinity"] == []
+    assert snapshot.to_json(found)["affinity"] == []
     lines = machine_tree.render(found, Canvas(120)).splitlines()
     (line,) = (line for line in lines if "0000:3b:01.0" in line)
     assert "0000:3b:01.0-3b:0f.7" in line

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dractl.probes.nvml import profile_name
+from dractl.topology import snapshot
 from dractl.topology.levels import nearest
 from dractl.topology.machine import Fabric, Gpu, Machine
 from tests import machines, nvml
@@ -57,7 +58,7 @@ def test_nvmls_own_distances_stand_beside_those_of_sysfs(tree: Path, library: Pa
     assert told["0000:19:00.0", "0000:3b:00.0"] == "SYS"  # sysfs: NODE
     pairs = [
         (p["level"], p["source"])
-        for p in machine.to_json()["affinity"]
+        for p in snapshot.to_json(machine)["affinity"]
         if (p["a"], p["b"]) == ("0000:19:00.0", "0000:3b:00.0")
     ]
     assert pairs == [("NODE", "sysfs"), ("SYS", "nvml")]

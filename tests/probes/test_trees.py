@@ -10,7 +10,7 @@ import pytest
 
 from dractl import probes
 from dractl.topology.levels import level, nearest
-from dractl.topology.pcie_root import published
+from dractl.topology.standard_attributes import published
 from tests import machines
 from tests.probes.conftest import GATHERED
 

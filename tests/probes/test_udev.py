@@ -17,12 +17,14 @@ import pytest
 from msgspec.structs import replace
 
 from dractl import probes
-from dractl.topology.machine import Machine
+from dractl.topology import snapshot
 from tests import machines
 from tests.probes.conftest import GATHERED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dractl.topology.machine import Machine
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOAD = "libumockdev-preload.so.0"
@@ -30,11 +32,11 @@ PRELOAD = "libumockdev-preload.so.0"
 _ENUMERATE = """
 import json, sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 from dractl.probes import SysRoot, probe
 from dractl.probes.udev import open_udev
+from dractl.topology import snapshot
 def note(about, message): raise SystemExit(message)
-json.dump(probe(SysRoot.of(Path(sys.argv[1])), enumerator=open_udev(note)).to_json(), sys.stdout)
+json.dump(snapshot.to_json(probe(SysRoot.of(Path(sys.argv[1])), enumerator=open_udev(note))), sys.stdout)
 """
 
 
@@ -43,7 +45,7 @@ def through_udev(tree: Path, script: str = _ENUMERATE) -> Machine:
     command = [sys.executable, "-c", script, str(tree)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
-    return Machine.from_json(json.loads(done.stdout))
+    return snapshot.from_json(json.loads(done.stdout))
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,8 @@ def test_gathered_trees(name: str, gathered: Callable[[str], tuple[Path, Path]])
 _LIVE = """
 import json, sys
 from dractl import probes
-json.dump(probes.read().to_json(), sys.stdout)
+from dractl.topology import snapshot
+json.dump(snapshot.to_json(probes.read()), sys.stdout)
 """
 
 

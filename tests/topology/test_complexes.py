@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dractl import probes
+from dractl.topology import snapshot
 from dractl.topology.complexes import Complex, complexes
 from dractl.topology.levels import affinity, data_direct, nearest
 from tests import machines
@@ -89,7 +90,7 @@ def test_a_gpu_at_a_root_port_makes_it_a_matter_of_numa_nodes(tmp_path: Path) ->
 
 
 def test_complexes_are_in_the_json_of_a_machine(grace: Machine) -> None:
-    assert grace.to_json()["complexes"][1] == {
+    assert snapshot.to_json(grace)["complexes"][1] == {
         "kind": "data-direct",
         "gpu": "0019:06:00.0",
         "nics": ["0010:03:00.0"],

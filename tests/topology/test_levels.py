@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dractl.topology.levels import LEVELS, affinity, level, nearest, rank
 from dractl.topology.machine import Cpus, Kind, Link, Machine, NumaNode, Package, PciDevice

@@ -9,13 +9,12 @@ import pytest
 
 from dractl.cli.main import main
 from dractl.drivers import Options, names, render
-from dractl.drivers.hardware import machine
-from dractl.drivers.hardware import names as machines
+from dractl.drivers.hardware import machine, names as machines
 from dractl.drivers.hardware.described import load
 from dractl.drivers.hardware.products import find, mig_layouts, products
 from dractl.errors import InputError, UsageError
 from dractl.model.releases import Target
-from dractl.topology.pcie_root import published
+from dractl.topology.standard_attributes import published
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl.topology.machine import Cpus, Machine, NumaNode, Package, PciDevice
-from dractl.topology.pcie_root import numa_nodes, pci_bus_id, published, why_not_published
+from dractl.topology.standard_attributes import numa_nodes, pci_bus_id, published, why_not_published
 
 
 def device(path: str, numa: int | None = None) -> PciDevice:
