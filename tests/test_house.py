@@ -137,6 +137,7 @@ FLOORS = (
     "cluster",
     "scheduler",
     "capacity",
+    "reasons",
     "explain",
     "report",
     "cli",

@@ -62,7 +62,7 @@ def linked(text: str) -> str:
 
 
 def reasons() -> None:
-    from dractl.explain.causes import REASONS
+    from dractl.reasons.registry import REASONS
 
     index = [
         "# Reasons",

@@ -10,8 +10,8 @@ from dractl.cli.options import Argument, Option
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.explain.reasons import ReasonPage
     from dractl.lint.registry import Rule
+    from dractl.reasons.base import ReasonPage
 
 FORMATS = ("text", "json")
 _ALL = "`dractl rule` lists every code and name"
@@ -46,7 +46,7 @@ def command(
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
         common.write_report(_driver(name, output), output_file)
         return
-    from dractl.explain.reasons import REASONS
+    from dractl.reasons.registry import REASONS
 
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
     rules = [] if name in REASONS else _chosen(name)
@@ -99,8 +99,8 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
     """Suggestions for an unknown name: names that resemble it or contain it. An unknown code resembles no other: only
     its beginning is meaningful."""
     from dractl.drivers import names
-    from dractl.explain.reasons import REASONS
     from dractl.model.nearest import nearest_names
+    from dractl.reasons.registry import REASONS
 
     if name.upper().startswith("DRA") and name[3:].isdigit():
         begins = (name[:length].upper() for length in range(len(name), 3, -1))

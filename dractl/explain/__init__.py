@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dractl.explain.ask import Question, everything, find, labelled
     from dractl.explain.each import explain_each, worst_first
     from dractl.explain.explain import Explainer, Options
-    from dractl.explain.reasons import REASONS, ReasonPage
+    from dractl.reasons.base import ReasonPage
+    from dractl.reasons.registry import REASONS
 
 _HOMES = {
     "answer": "Explanation Fix NodeAnswer Reason",

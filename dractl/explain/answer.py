@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from dractl.cluster.devices import Holder
     from dractl.explain.fixes.steps import Step
-    from dractl.explain.next_steps import NextStep
     from dractl.explain.unread import Blind
+    from dractl.reasons.misfits import Evaluated
+    from dractl.reasons.next_step import NextStep
 
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
@@ -23,25 +24,6 @@ Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error
 # Worst first: what is broken for good, then what waits, then what is fine.
 SEVERITY: tuple[Verdict, ...] = ("error", "blocked", "unallocatable", "undecided", "allocatable", "allocated")
 FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
-
-
-class Saw(Struct, frozen=True):
-    """A value that an evaluation read: ``device.driver``, or an attribute or capacity by ``domain/name``. ``value`` is
-    written as in CEL, None where the device does not publish it."""
-
-    name: str
-    value: str | None
-
-
-class Evaluated(Struct, frozen=True):
-    """Why a selector is false, or fails, on some of the devices: the part of it that decided, from ``start`` to ``end``
-    (code points), cel-go's ``error`` if it fails, and the values that the part saw."""
-
-    expression: str
-    start: int
-    end: int
-    error: str | None
-    saw: tuple[Saw, ...]
 
 
 class Reason(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -9,12 +10,14 @@ from msgspec.structs import replace
 
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain import inventory
-from dractl.explain.answer import Explanation, NodeAnswer, Reason, Subject
+from dractl.explain.answer import Explanation, NodeAnswer, Subject
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
-from dractl.explain.next_steps import Asked, NextStep, next_steps
-from dractl.explain.wording import Names, say
+from dractl.explain.next_steps import next_steps
+from dractl.explain.shown import reason_of
+from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.phrases import Names
 from dractl.scheduler.extended import as_written
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Conflict, Fix
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.explain.conclude import Conclusion
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
@@ -63,7 +65,7 @@ def build(
 ) -> Explanation:
     """The answer to a question. ``assumed``: nobody named the release."""
     case, found, blind = parts.case, parts.found, parts.blind
-    reason = case.reason if case is not None else _reason
+    reason = case.reason if case is not None else partial(reason_of, names=Names())
     surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
     conflict = _conflict(case) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
@@ -123,12 +125,6 @@ def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
 def _open(node: NodeAnswer) -> NodeAnswer:
     """Undecided instead of allocatable, without the devices, which are not known."""
     return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
-
-
-def _reason(cause: Cause) -> Reason:
-    from dractl.explain.causes.reason import reason_of
-
-    return reason_of(cause, say(cause, Names()), str, None)
 
 
 def _conflict(case: Case) -> Conflict | None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from dractl.allocation import CLAIM_NAME
 from dractl.cel import reading
-from dractl.explain.answer import Evaluated, Saw
-from dractl.explain.causes.reason import reason_of
-from dractl.explain.wording import Names, Scope, say
+from dractl.explain.shown import reason_of
+from dractl.reasons.misfits import Evaluated, Saw
+from dractl.reasons.phrases import Names, Scope
 from dractl.scheduler.extended import as_written
 from dractl.scheduler.rejection import Untolerated
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.answer import Reason
     from dractl.explain.ask import Question
-    from dractl.explain.causes import Cause
     from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
+    from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.rejection import Rejection, Unmet
@@ -72,12 +72,12 @@ class Case(Struct, frozen=True):
 
     def say(self, cause: Cause, scope: Scope = Scope.ONE, *, brief: bool = False) -> str:
         """The sentence about a cause, as the user has named things."""
-        return say(cause, self.names, scope, brief=brief)
+        return cause.brief(self.names, scope) if brief else cause.said(self.names, scope)
 
     def reason(self, cause: Cause) -> Reason:
         """A cause as JSON shows it."""
         claim = self.pod_claim(cause.about[0].claim) if cause.about else None
-        return reason_of(cause, self.say(cause), self.names.short, claim, self.say(cause, brief=True))
+        return reason_of(cause, self.names, claim)
 
     def pod_claim(self, claim: str | None) -> str | None:
         """The pod's own name for a claim."""

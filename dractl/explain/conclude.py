@@ -13,34 +13,21 @@ from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import text_at
 from dractl.explain import placed
 from dractl.explain.answer import FITS
-from dractl.explain.causes import (
-    STOPPED,
-    DeviceInUse,
-    EvictionLoop,
-    GangTooSmall,
-    HoldersEnded,
-    HoldersTerminating,
-    Mixed,
-    NoConsumer,
-    NodeFilter,
-    NotReadable,
-    OldReplicas,
-    OtherScheduler,
-    OwnReplicas,
-    PinnedNode,
-    PodGroupMissing,
-    SelectorFalse,
-    Tainted,
-    Unchecked,
-    WouldFitNow,
-)
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import everywhere
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
-from dractl.explain.wording import Scope, first, whose
 from dractl.model.nearest import nearest
+from dractl.reasons.base import STOPPED
+from dractl.reasons.between import EvictionLoop, NotReadable
+from dractl.reasons.devices import DeviceInUse, Tainted
+from dractl.reasons.gangs import GangTooSmall, PodGroupMissing
+from dractl.reasons.nodes import NodeFilter, PinnedNode, Unchecked
+from dractl.reasons.phrases import Scope, first
+from dractl.reasons.scheduling import Mixed, NoConsumer, OtherScheduler, WouldFitNow
+from dractl.reasons.selectors import SelectorFalse
+from dractl.reasons.workloads import HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preemption import preempted
 from dractl.scheduler.wording import of_nodes, unchecked
@@ -51,10 +38,10 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Verdict
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.explain.diagnose.gangs import Group
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
+    from dractl.reasons.base import Cause
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt
 
@@ -129,7 +116,7 @@ def _headline(
     told = _own(ranked[0], found) if near else ranked[0] if ranked else None
     why = ""
     if told is not None:
-        why = case.say(told, scope, brief=True) + (whose(told) if holders else "")
+        why = case.say(told, scope, brief=True) + (told.whose if holders else "")
         why += _alternatives(case, ranked) + _besides(case, ranked[0], found)
     if attempt.fatal is not None:
         return f"the scheduler's attempt ends in an error: {why}"

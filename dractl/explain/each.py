@@ -12,8 +12,8 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import topmost, workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
-from dractl.explain.causes import NoConsumer
-from dractl.explain.next_steps import NextStep
+from dractl.reasons.next_step import NextStep
+from dractl.reasons.scheduling import NoConsumer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -17,7 +17,6 @@ from dractl.explain.answer import Explanation, NodeAnswer, Subject
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.build import NO_PARTS, Parts, build, granting, subject_of
 from dractl.explain.case import case_of
-from dractl.explain.causes import ClaimDeleting, NotPrepared, PlacedByHand
 from dractl.explain.conclude import (
     Conclusion,
     about_claim,
@@ -37,11 +36,13 @@ from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
-from dractl.explain.next_steps import of_group, of_idle, of_leaving, of_placed
+from dractl.explain.next_steps import of_group, of_idle, of_leaving
 from dractl.explain.rank import rank
 from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
-from dractl.explain.wording import Names, say
+from dractl.reasons.claims import ClaimDeleting
+from dractl.reasons.phrases import Names
+from dractl.reasons.scheduling import NotPrepared, PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.extended import granted, wanted
@@ -54,9 +55,9 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
+    from dractl.reasons.base import Cause
     from dractl.scheduler.claims import PodClaim
 
     Raw = Mapping[str, Any]
@@ -224,16 +225,15 @@ class Explainer:
             exists = not self.state.has("Node") or self.state.get("Node", ("", node)) is not None
             first = waiting[0]
             cause = PlacedByHand(pod_claim=first.name, claim=first.full_name, nodes=(node,), exists=exists)
-            conclusion = Conclusion("blocked", say(cause, Names()), (cause,))
+            conclusion = Conclusion("blocked", cause.said(Names()), (cause,))
             fixes = self._let_start(question, cause)
         elif unprepared is not None:
-            conclusion = Conclusion("blocked", say(unprepared, Names()), (unprepared,))
+            conclusion = Conclusion("blocked", unprepared.said(Names()), (unprepared,))
             fixes = self._let_start(question, unprepared) if unprepared.faults else fixes
         else:
             conclusion = Conclusion("allocated", placed.headline(pod))
-        steps = of_placed(pod, unprepared) if unprepared is not None and not waiting else ()
-        if node and not ended(pod) and text_at(pod, "metadata", "deletionTimestamp"):
-            steps = of_leaving(pod)
+        leaving = node and not ended(pod) and text_at(pod, "metadata", "deletionTimestamp")
+        steps = of_leaving(pod) if leaving else ()
         nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
         return self._answer(
             question,
@@ -286,7 +286,7 @@ class Explainer:
             return self._pod(users[0], subject, (f"seen from pod {'/'.join(users[0].key)}, which uses it",))
         if text_at(question.value, "metadata", "deletionTimestamp"):
             cause = ClaimDeleting(claim=claim.full_name, asked=True)
-            conclusion = Conclusion("blocked", say(cause, Names()), (cause,))
+            conclusion = Conclusion("blocked", cause.said(Names()), (cause,))
             return self._answer(question, subject, conclusion)
         blind = blind_to(self.state, question, allocates=True)
         seen = compares_devices(self.state.rights) and bool(

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
-from dractl.explain.wording import held_by, instead, tally
+from dractl.reasons.misfits import instead, readable
+from dractl.reasons.phrases import held_by, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,7 +127,7 @@ def _joined(a: Stage, b: Stage, *, once: bool) -> Stage:
 
 def _name(stage: Stage) -> str:
     if stage.name == "request-selector":
-        return selectors.readable(stage.expression or "", 44)
+        return readable(stage.expression or "", 44)
     if stage.name == "constraint":
         return f"has {stage.attribute}"
     return _NAMES.get(stage.name, stage.name)

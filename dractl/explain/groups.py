@@ -12,10 +12,10 @@ from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods, refusal
 from dractl.explain.ask import Question, made_pods
-from dractl.explain.causes import GangTooSmall
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
-from dractl.explain.wording import Names, say
+from dractl.reasons.gangs import GangTooSmall
+from dractl.reasons.phrases import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -201,7 +201,7 @@ def _waits(explainer: Explainer, pod: Raw, namespace: str) -> str:
     """The reason that keeps a whole gang from starting, unless it is that too few fit; empty without one."""
     key = namespace, text_at(pod, "metadata", "name")
     causes = explainer.group(Question("Pod", key, pod)).causes
-    return say(causes[0], Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""
+    return causes[0].said(Names()) if causes and not isinstance(causes[0], GangTooSmall) else ""
 
 
 def _stops(explainer: Explainer, found: Together) -> tuple[Reason, ...]:

@@ -10,11 +10,11 @@ from dractl.allocation import DeviceID
 from dractl.cluster.devices import result_device
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
-from dractl.explain.causes import NodeFilter
-from dractl.explain.causes.reason import reason_of
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
-from dractl.explain.wording import Names, held_by, say
+from dractl.explain.shown import reason_of
+from dractl.reasons.nodes import NodeFilter
+from dractl.reasons.phrases import Names, held_by
 from dractl.scheduler.rejection import Cordoned
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dractl.allocation import PoolSurvey, Survey
     from dractl.cluster.devices import Devices
     from dractl.explain.ask import Question
-    from dractl.explain.causes import Cause
     from dractl.model import Device, DeviceClass, ResourceClaim
+    from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
 
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
@@ -75,7 +75,7 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
         scheduler.features.release,
         assumed,
         headline=headline,
-        reasons=tuple(reason_of(cause, say(cause, Names()), str, None) for cause in causes),
+        reasons=tuple(reason_of(cause, Names()) for cause in causes),
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         devices=found,
         drivers=drivers,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import ended, event_about
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.explain.causes import NotPrepared
 from dractl.explain.fixes.tolerations import evicting, survives
-from dractl.explain.refusals import taint_text
+from dractl.reasons.phrases import terminating
+from dractl.reasons.refusals import taint_text
+from dractl.reasons.scheduling import NotPrepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _CONTAINERS = ("initContainers", "containers")
-# kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go and pkg/kubelet/cm/dra/manager.go
-_PREPARING = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
 # tags.cncf.io/container-device-interface pkg/cdi/cache.go, InjectDevices; containerd and CRI-O pass it on
 _UNKNOWN_TO_RUNTIME = "unresolvable CDI devices"
 
@@ -39,9 +38,7 @@ def headline(pod: Raw) -> str:
         return " ".join(filter(None, (how, f"on {node}" if node else ""))) + (f": {why}" if why else "")
     since = text_at(pod, "metadata", "deletionTimestamp")
     if since:
-        return (
-            f"is Terminating on {node}, to be gone by {since}: until its kubelet has stopped it, it keeps its devices"
-        )
+        return terminating(node, since)
     waiting = _waiting(pod)
     if phase == "Running":
         return f"started on {node}, and now {waiting}" if waiting else f"runs on {node}"
@@ -71,7 +68,6 @@ def unprepared(
     if allocated and _UNKNOWN_TO_RUNTIME in waiting:
         return NotPrepared(
             event=waiting,
-            headline=f"scheduled on {node}, where the container runtime no longer knows its devices: {waiting}",
             nodes=(node,),
             drivers=drivers,
             vanished=True,
@@ -82,10 +78,6 @@ def unprepared(
         return None
     from dractl.drivers import opaque
 
-    why = event
-    for prefix in _PREPARING:
-        why = why.removeprefix(prefix)
-
     faults = tuple(
         (claim.name, ".".join(map(str, fault.path)), _why(fault))
         for claim in claims
@@ -93,9 +85,7 @@ def unprepared(
     )
     return NotPrepared(
         event=event,
-        headline=headline(pod)
-        if leaving
-        else f"scheduled on {node}, where the kubelet cannot prepare its devices: {why}",
+        leaving=leaving,
         faults=faults,
         nodes=(node,),
         drivers=drivers,

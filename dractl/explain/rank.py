@@ -7,24 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dractl.explain.causes import (
-    HIDDEN,
-    NOTHING,
-    OUTSIDE,
-    STOPPED,
-    TAKEN,
-    Mixed,
-    NodeFilter,
-    PinnedNode,
-    merge,
-)
+from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, merge
+from dractl.reasons.nodes import NodeFilter, PinnedNode
+from dractl.reasons.scheduling import Mixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.reasons.base import Cause
     from dractl.scheduler.rejection import Rejection
 
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed

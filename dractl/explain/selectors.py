@@ -1,15 +1,13 @@
-"""Device selectors: as a person would write them, and which values the devices have instead."""
+"""Conditions of selectors that no device meets: which values the devices have instead."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from dractl.cel import reading
-from dractl.cel.tokens import tokenize
 from dractl.model.nearest import nearest
+from dractl.reasons.misfits import Misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,46 +17,7 @@ if TYPE_CHECKING:
     from dractl.cel.program import Program
     from dractl.cluster.devices import Devices
 
-MOST = 4  # values that a message names
 _SHORTEST = 3  # characters that may stand for a longer name
-
-
-def readable(text: str, most: int = 72) -> str:
-    """An expression as a person would say it: ``memory >= 80Gi``, ``architecture == 'Hopper'``."""
-    program = reading(text)
-    instead: dict[int, tuple[int, str]] = {}  # by where a part starts: where it ends, and what is written for it
-    for lookup in program.lookups:
-        if lookup.name and lookup.name_start > lookup.domain_start:
-            instead[lookup.start] = lookup.end, f"has({_named(lookup)})" if lookup.tested else _named(lookup)
-    for found in program.comparisons:
-        if found.lookup and found.literals[0].kind in ("quantity", "semver") and not found.default:
-            values = ", ".join(str(literal.value) for literal in found.literals)
-            values = f"[{values}]" if found.operator == "in" else values
-            instead[found.start] = found.end, f"{_named(found.lookup)} {found.operator} {values}"
-    parts: list[str] = []
-    end = 0
-    for token in tokenize(text):
-        if token.start < end:
-            continue
-        if token.start > end and parts:
-            parts.append(" ")
-        end, written = instead.get(token.start, (token.end, token.text))
-        parts.append(written)
-    return shorten("".join(parts), most)
-
-
-def _named(lookup: Lookup) -> str:
-    """The bare name, unless the domain is one of Kubernetes'."""
-    return lookup.full_name if lookup.domain.endswith("kubernetes.io") else lookup.name or ""
-
-
-def shorten(text: str, most: int = 72) -> str:
-    """The text on one line, cut to ``most`` characters."""
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-# -- what the devices have --
 
 
 _OTHER = {"attributes": "capacity", "capacity": "attributes"}
@@ -83,35 +42,6 @@ def text_of(value: object) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(text_of(v) for v in value) + "]"
     return str(value)
-
-
-class Misfit(Struct, frozen=True):
-    """Why a condition is false on ``devices`` devices: the name that it reads, and what these have for it.
-
-    ``values`` has each value and how many devices have it; empty if none has one, and then ``nearest`` is the published
-    name that was probably meant; ``in_other_map``: a capacity was looked up among the attributes, or the
-    reverse. ``kinds`` are the type that the devices have it with, and that of the literal, where these differ. Without
-    a ``reference`` the condition is about ``device.driver``.
-    """
-
-    reference: Lookup | None
-    values: tuple[tuple[str, int], ...] = ()
-    devices: int = 0
-    nearest: str | None = None
-    in_other_map: bool = False
-    kinds: tuple[str, str] | None = None
-
-    @property
-    def found(self) -> tuple[str, ...]:
-        """The values, the most frequent first; drivers as they come."""
-        if self.reference is None:
-            return tuple(value for value, _ in self.values)
-        return tuple(value for value, _ in Counter(dict(self.values)).most_common(MOST))
-
-    @property
-    def missing(self) -> int:
-        """The number of devices that have nothing of that name."""
-        return self.devices - sum(number for _, number in self.values)
 
 
 def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit:

@@ -5,36 +5,40 @@ from __future__ import annotations
 import pytest
 
 from dractl.cluster.devices import Holder
-from dractl.explain import causes
 from dractl.explain.answer import Reason
-from dractl.explain.causes.reason import reason_of
+from dractl.explain.shown import reason_of
 from dractl.model.names import RequestRef
+from dractl.reasons.amounts import NotEnoughTogether
+from dractl.reasons.base import Cause, merge
+from dractl.reasons.claims import SchedulingGated
+from dractl.reasons.devices import DeviceInUse
+from dractl.reasons.nodes import NodeFilter
+from dractl.reasons.phrases import Names
+from dractl.reasons.registry import REASONS
 from dractl.scheduler.rejection import LabelUnmet, NodeLabel
 
 GPU = RequestRef("ml/c", "gpu")
 HELD = (Holder("ml/x", ("gpu.example.com/a/gpu-0",)),)
 
 
-def in_use(node: str, want: int, have: int) -> causes.DeviceInUse:
-    return causes.DeviceInUse(request=GPU, want=want, have=have, free=have, nodes=(node,), holders=HELD)
+def in_use(node: str, want: int, have: int) -> DeviceInUse:
+    return DeviceInUse(request=GPU, want=want, have=have, free=have, nodes=(node,), holders=HELD)
 
 
 def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() -> None:
     far, near = in_use("a", 4, 0), in_use("b", 4, 3)
     assert far.key == near.key
-    merged = causes.merge(far, near)
+    merged = merge(far, near)
     assert (merged.have, set(merged.nodes), merged.holders) == (3, {"a", "b"}, HELD)
 
 
 def test_a_cause_of_several_nodes_has_what_each_has_instead() -> None:
     a, b = (
-        causes.NodeFilter(
-            plugin="NodeAffinity", unmet=(LabelUnmet("zone", "c"),), labels=(NodeLabel("zone", n),), nodes=(n,)
-        )
+        NodeFilter(plugin="NodeAffinity", unmet=(LabelUnmet("zone", "c"),), labels=(NodeLabel("zone", n),), nodes=(n,))
         for n in "ab"
     )
-    assert causes.merge(a, b).labels == (NodeLabel("zone", "a"), NodeLabel("zone", "b"))
-    assert causes.merge(a, a).labels == (NodeLabel("zone", "a"),)
+    assert merge(a, b).labels == (NodeLabel("zone", "a"), NodeLabel("zone", "b"))
+    assert merge(a, a).labels == (NodeLabel("zone", "a"),)
 
 
 def test_causes_compare_by_their_fields() -> None:
@@ -45,18 +49,19 @@ def test_causes_compare_by_their_fields() -> None:
 
 
 def test_a_cause_becomes_a_flat_reason() -> None:
-    reason = reason_of(causes.SchedulingGated(gates=("kueue",)), "held back", str, None)
-    assert reason == Reason("scheduling-gated", "held back", found=("kueue",))
-    several = causes.NotEnoughTogether(requests=(GPU, RequestRef("ml/c", "nic", "fast")), want=3, have=2)
-    reason = reason_of(several, "too few", str, "main")
+    reason = reason_of(SchedulingGated(gates=("kueue",)), Names())
+    held_back = "scheduling is held back by the pod's scheduling gates: kueue"
+    assert reason == Reason("scheduling-gated", held_back, found=("kueue",), brief=held_back)
+    several = NotEnoughTogether(requests=(GPU, RequestRef("ml/c", "nic", "fast")), want=3, have=2)
+    reason = reason_of(several, Names(), "main")
     assert (reason.claim, reason.request, reason.pod_claim) == ("ml/c", "gpu, nic/fast", "main")
 
 
-def pages(kind: type[causes.Cause]) -> set[str]:
+def pages(kind: type[Cause]) -> set[str]:
     """The codes of a class and those below it."""
     own = {kind.page.code} if "page" in vars(kind) else set()
     return own.union(*(pages(child) for child in kind.__subclasses__()))
 
 
 def test_every_code_has_a_page_that_dractl_rule_prints() -> None:
-    assert pages(causes.Cause) == {kind.page.code for kind in causes.CAUSES}
+    assert pages(Cause) == set(REASONS)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dractl.explain.reasons import REASONS
+from dractl.reasons.registry import REASONS
 
 CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)+|tainted|mixed")
 

@@ -11,32 +11,24 @@ from dractl.cluster.devices import is_left_over
 from dractl.cluster.pods import DEFAULT_SCHEDULER, ended, event_about, is_new, scheduler_name
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
-from dractl.explain.causes import (
-    TAKEN,
+from dractl.model.nearest import nearest
+from dractl.reasons.amounts import AllNeedsFree
+from dractl.reasons.base import TAKEN
+from dractl.reasons.between import (
     AddedByAdmission,
-    AllNeedsFree,
-    ClaimEach,
-    CountersShort,
-    DeviceInUse,
     DriverAbsent,
     EvictionLoop,
-    HoldersEnded,
-    HoldersTerminating,
     LostNodes,
-    NodeFilter,
     NoNodeHasAll,
-    NoSlicesOnNode,
     NotTriedYet,
-    OldReplicas,
-    OldRevision,
     OldTemplate,
-    OwnReplicas,
-    PinnedNode,
-    PoolIncomplete,
-    PublishedTwice,
     UnknownNodes,
 )
-from dractl.model.nearest import nearest
+from dractl.reasons.capacity import CountersShort
+from dractl.reasons.devices import DeviceInUse
+from dractl.reasons.nodes import NodeFilter, PinnedNode
+from dractl.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
+from dractl.reasons.workloads import ClaimEach, HoldersEnded, HoldersTerminating, OldReplicas, OldRevision, OwnReplicas
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.rejection import LabelUnmet
 
@@ -46,8 +38,8 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Holder
     from dractl.cluster.state import Key
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.reasons.base import Cause
 
     Raw = Mapping[str, Any]
 

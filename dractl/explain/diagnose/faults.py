@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING
 
 from dractl.allocation import Fatal
 from dractl.explain import selectors
-from dractl.explain.causes import (
-    AllUnderConstraint,
-    ClaimLimit,
-    ClassMissing,
-    GateOff,
-    PoolIncomplete,
-    PoolInvalid,
-    SchedulerError,
-    SelectorError,
-    UpstreamBug,
-)
 from dractl.explain.diagnose.pools import unusable
+from dractl.reasons.constraints import AllUnderConstraint
+from dractl.reasons.limits import ClaimLimit, ClassMissing, GateOff
+from dractl.reasons.pools import PoolIncomplete, PoolInvalid
+from dractl.reasons.scheduling import SchedulerError, UpstreamBug
+from dractl.reasons.selectors import SelectorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.allocation import DeviceID, Fault
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
+    from dractl.reasons.base import Cause
     from dractl.scheduler.verdict import NodeVerdict
 
 

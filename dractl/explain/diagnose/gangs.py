@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.state import key_of, text_at
-from dractl.explain.causes import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
 from dractl.model.nearest import nearest
+from dractl.reasons.gangs import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
 
 if TYPE_CHECKING:
     from dractl.capacity.gangs import Waiting
     from dractl.cluster.state import ClusterState
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
+    from dractl.reasons.base import Cause
 
 
 class Group(Struct, frozen=True):

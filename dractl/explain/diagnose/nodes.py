@@ -10,25 +10,20 @@ from msgspec.structs import replace
 from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
-from dractl.explain.causes import (
-    BindingFailed,
-    DeviceInUse,
-    ExtendedResourceUnmapped,
-    NodeFilter,
-    PinnedNode,
-    SelectorFalse,
-    SliceNodeMismatch,
-    Tainted,
-    TimeoutRisk,
-)
 from dractl.explain.diagnose.faults import fatal
 from dractl.explain.diagnose.pods import failure_text
 from dractl.explain.diagnose.pools import unusable
 from dractl.explain.diagnose.requests import alone, of_stage
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
-from dractl.explain.passing_taints import passing
 from dractl.model.nearest import nearest
+from dractl.reasons.binding import BindingFailed
+from dractl.reasons.devices import DeviceInUse, Tainted
+from dractl.reasons.nodes import NodeFilter, PinnedNode
+from dractl.reasons.passing_taints import passing
+from dractl.reasons.pools import SliceNodeMismatch
+from dractl.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
+from dractl.reasons.selectors import SelectorFalse
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import provided
 from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import RequestSurvey, Survey
     from dractl.explain.answer import FunnelStage
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
+    from dractl.reasons.base import Cause
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.verdict import NodeVerdict

@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING
 from dractl.cluster.pods import event_about
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
-from dractl.explain.causes import (
-    AdminAccessNamespace,
-    BindingPending,
+from dractl.model.nearest import nearest
+from dractl.objects import Claim
+from dractl.reasons.between import PodsNotCreated
+from dractl.reasons.binding import BindingPending
+from dractl.reasons.claims import (
     ClaimDeleting,
     ClaimMissing,
     ClaimNotCreated,
     ClaimNotOwned,
     ClaimUnsetSource,
-    ClassMissing,
-    NodeFilter,
-    NoNodes,
-    PodsNotCreated,
-    QuotaExceeded,
-    ReservedLimit,
     SchedulingGated,
     TemplateMissing,
-    UpstreamBug,
 )
-from dractl.model.nearest import nearest
-from dractl.objects import Claim
+from dractl.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
+from dractl.reasons.nodes import NodeFilter, NoNodes, ReservedLimit
+from dractl.reasons.scheduling import UpstreamBug
 from dractl.scheduler import binding, stops
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.known_bugs import decisive_bug
@@ -41,9 +37,9 @@ if TYPE_CHECKING:
 
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.model import Quantity
     from dractl.model.names import RequestRef
+    from dractl.reasons.base import Cause
     from dractl.scheduler.binding import BindingFailure
     from dractl.scheduler.stops import Late, Stop
 

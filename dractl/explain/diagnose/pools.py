@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.explain.causes import PoolIncomplete, PoolInvalid, PoolObsolete
+from dractl.reasons.pools import PoolIncomplete, PoolInvalid, PoolObsolete
 
 if TYPE_CHECKING:
     from dractl.allocation.survey import PoolSurvey
-    from dractl.explain.causes import OfPool
     from dractl.model import RequestRef
+    from dractl.reasons.pools import OfPool
 
 
 def unusable(

@@ -7,29 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import effective_taint_rules
 from dractl.explain import selectors
-from dractl.explain.causes import (
-    AllNeedsFree,
-    AllNeedsUntainted,
-    AttributeMissing,
-    BindingConditionsOff,
-    CapacityMissing,
-    CapacityPolicy,
-    CapacityShort,
-    CountersShort,
-    DeviceInUse,
-    DeviceInUseSamePod,
-    GateOff,
-    NoSlicesForDriver,
-    NoSlicesOnNode,
-    NotEnough,
-    SelectorError,
-    SelectorFalse,
-    SliceNodeMismatch,
-    Tainted,
-)
 from dractl.explain.diagnose.faults import nodes_of, of_fault
 from dractl.explain.diagnose.pools import unusable
 from dractl.model.nearest import nearest
+from dractl.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
+from dractl.reasons.binding import BindingConditionsOff
+from dractl.reasons.capacity import CapacityMissing, CapacityPolicy, CapacityShort, CountersShort
+from dractl.reasons.constraints import AttributeMissing
+from dractl.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
+from dractl.reasons.limits import GateOff
+from dractl.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
+from dractl.reasons.selectors import SelectorError, SelectorFalse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,8 +25,8 @@ if TYPE_CHECKING:
     from dractl.allocation import DeviceID
     from dractl.allocation.survey import RequestSurvey, Stage, Survey
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.model import CapacityRequestPolicy
+    from dractl.reasons.base import Cause
 
 _TAKEN = ("in-use", "counters", "taints", "capacity")
 

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
 from dractl.explain.answer import Conflict, ConstraintGroup
-from dractl.explain.causes import (
-    AttributeType,
-    ConstrainedSearch,
-    ConstraintConflict,
-    NotEnoughTogether,
-    Rivals,
-    SearchConflict,
-)
 from dractl.model import RequestRef
+from dractl.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
+from dractl.reasons.constraints import AttributeType, ConstraintConflict
+from dractl.reasons.devices import Rivals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +20,7 @@ if TYPE_CHECKING:
     from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
     from dractl.cluster.devices import Devices
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
+    from dractl.reasons.base import Cause
     from dractl.scheduler.verdict import NodeVerdict
 
 

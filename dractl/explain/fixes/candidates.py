@@ -10,9 +10,9 @@ from msgspec import Struct
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
-from dractl.explain.causes import Mixed
 from dractl.explain.fixes.edits import put
 from dractl.objects import Claim, Constraint, Request
+from dractl.reasons.scheduling import Mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
-    from dractl.explain.causes import Cause
     from dractl.explain.fixes.owners import Owners
     from dractl.model.names import RequestRef
+    from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt, NodeVerdict

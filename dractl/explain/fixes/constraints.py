@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.causes import (
-    AttributeMissing,
-    AttributeType,
-    OfRequest,
-    OfRequests,
-    SchedulerError,
-    TimeoutRisk,
-    UpstreamBug,
-)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_once_for
+from dractl.reasons.base import OfRequest, OfRequests
+from dractl.reasons.constraints import AttributeMissing, AttributeType
+from dractl.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,11 +10,12 @@ from dractl.cel import reading
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.causes import Cause
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import items, selectors_of
+from dractl.reasons.base import Cause
+from dractl.reasons.misfits import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +61,7 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
             if key not in seen:
                 seen.add(key)
                 yield Candidate(
-                    f"remove the selector {selectors.readable(text)} from {where}",
+                    f"remove the selector {readable(text)} from {where}",
                     (written.remove("selectors", *((index,) if len(listed) > 1 else ())),),
                     slot,
                     Preference.DROP,
@@ -126,7 +127,7 @@ def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool
             yield edit.within(text, part)
         rest = _without(text, part)
         if rest is not None:
-            title = f"remove the condition {selectors.readable(part.text)}"
+            title = f"remove the condition {readable(part.text)}"
             yield Edit(title, rest, Preference.RELAX, degree=1)
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.explain.causes import Cause, ExtendedResourceUnmapped
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import drop
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.reasons.base import Cause
+from dractl.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.scheduler.extended import wanted
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.causes import GangIncomplete, GangTooSmall
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for
+from dractl.reasons.gangs import GangIncomplete, GangTooSmall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

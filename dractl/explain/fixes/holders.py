@@ -9,16 +9,19 @@ from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.devices import is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import ConstraintConflict, CountersShort, Held, NotEnoughTogether
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_once_for
+from dractl.reasons.amounts import NotEnoughTogether
+from dractl.reasons.base import Held
+from dractl.reasons.capacity import CountersShort
+from dractl.reasons.constraints import ConstraintConflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cluster.devices import Holder
-    from dractl.explain.causes import Cause
     from dractl.explain.fixes.candidates import Problem
+    from dractl.reasons.base import Cause
 
 _MOST = 12  # holders that are tried one by one
 _SHOWN = 3  # alternatives that are shown

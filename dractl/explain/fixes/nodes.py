@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import AddedByAdmission, Cause, NoNodes, PlacedByHand, SliceNodeMismatch
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic, own_first
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
-from dractl.explain.passing_taints import passing
 from dractl.model.nearest import nearest
+from dractl.reasons.base import Cause
+from dractl.reasons.between import AddedByAdmission
+from dractl.reasons.nodes import NoNodes
+from dractl.reasons.passing_taints import passing
+from dractl.reasons.pools import SliceNodeMismatch
+from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.node_filters import tolerated
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
 

@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import (
-    AdminAccessNamespace,
-    BindingPending,
-    Cause,
-    ClaimMissing,
-    ClaimNotOwned,
-    ClassMissing,
-    NoConsumer,
-    OtherScheduler,
-    QuotaExceeded,
-    SchedulingGated,
-    TemplateMissing,
-)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.settings import recreated
+from dractl.reasons.base import Cause
+from dractl.reasons.binding import BindingPending
+from dractl.reasons.claims import ClaimMissing, ClaimNotOwned, SchedulingGated, TemplateMissing
+from dractl.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
+from dractl.reasons.scheduling import NoConsumer, OtherScheduler
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.prebind import RESERVED_LIMIT
 from dractl.scheduler.quota import CLAIMS

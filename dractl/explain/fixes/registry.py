@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dractl.explain.causes import Cause
     from dractl.explain.fixes.candidates import Candidate, Problem
+    from dractl.reasons.base import Cause
 
     ForCause = Callable[[Problem, Any], Iterator[Candidate]]
     Once = Callable[[Problem], Iterator[Candidate]]

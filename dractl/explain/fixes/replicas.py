@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from dractl.cluster.changes import Delete, Patch, apply
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import ConstraintConflict, Held, NotEnoughTogether, OwnReplicas
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.requests import equal
+from dractl.reasons.amounts import NotEnoughTogether
+from dractl.reasons.base import Held
+from dractl.reasons.constraints import ConstraintConflict
+from dractl.reasons.workloads import OwnReplicas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

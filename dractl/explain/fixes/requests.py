@@ -6,17 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.causes import (
-    CapacityMissing,
-    Cause,
-    ClassMissing,
-    GateOff,
-    NoSlicesForDriver,
-    OwnReplicas,
-    SelectorFalse,
-)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.reasons.base import Cause
+from dractl.reasons.capacity import CapacityMissing
+from dractl.reasons.limits import ClassMissing, GateOff
+from dractl.reasons.pools import NoSlicesForDriver
+from dractl.reasons.selectors import SelectorFalse
+from dractl.reasons.workloads import OwnReplicas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,20 +8,14 @@ from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import (
-    ClaimEach,
-    ClaimMissing,
-    EvictionLoop,
-    OldReplicas,
-    OldRevision,
-    OldTemplate,
-    OwnReplicas,
-)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.registry import fix_for
 from dractl.explain.fixes.settings import recreated
+from dractl.reasons.between import EvictionLoop, OldTemplate
+from dractl.reasons.claims import ClaimMissing
+from dractl.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

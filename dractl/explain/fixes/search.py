@@ -12,7 +12,6 @@ from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_targe
 from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
-from dractl.explain.causes import ClassMissing, NoConsumer, SelectorError, SelectorFalse, WouldFitNow
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.acceptance import refusal
 from dractl.explain.fixes.candidates import Candidate, Preference, Problem, Slot, Topic, own_first
@@ -20,6 +19,9 @@ from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
+from dractl.reasons.limits import ClassMissing
+from dractl.reasons.scheduling import NoConsumer, WouldFitNow
+from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
-    from dractl.explain.next_steps import NextStep
     from dractl.model import DeviceTaint
+    from dractl.reasons.next_step import NextStep
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Explain = Callable[[ClusterState, Question, int], Explanation]

@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.causes import (
-    AttributeType,
-    BindingPending,
-    ClaimNotCreated,
-    ExtendedResourceUnmapped,
-    GateOff,
-    NotPrepared,
-    UpstreamBug,
-    WouldFitNow,
-)
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.reasons.binding import BindingPending
+from dractl.reasons.claims import ClaimNotCreated
+from dractl.reasons.constraints import AttributeType
+from dractl.reasons.limits import GateOff
+from dractl.reasons.scheduling import ExtendedResourceUnmapped, NotPrepared, UpstreamBug, WouldFitNow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cluster.changes import Change
-    from dractl.explain.causes import Cause
     from dractl.explain.fixes.candidates import Problem
+    from dractl.reasons.base import Cause
 
 _WAIT = Slot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.

@@ -10,8 +10,12 @@ from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevi
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.causes import (
-    DriverAbsent,
+from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.registry import fix_for
+from dractl.objects import newest, slice_of
+from dractl.reasons.between import DriverAbsent, UnknownNodes
+from dractl.reasons.pools import (
     NoSlicesForDriver,
     NoSlicesOnNode,
     OfPool,
@@ -19,12 +23,7 @@ from dractl.explain.causes import (
     PoolInvalid,
     PoolObsolete,
     PublishedTwice,
-    UnknownNodes,
 )
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
-from dractl.explain.fixes.edits import put
-from dractl.explain.fixes.registry import fix_for
-from dractl.objects import newest, slice_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

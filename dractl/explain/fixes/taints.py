@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.causes import Tainted
 from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
+from dractl.reasons.devices import Tainted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The base of all causes: its page, how far a pod gets, and how equal causes of several nodes become one."""
+"""The base of all reasons: its page, how far a pod gets, and how equal ones of several nodes become one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.reasons.next_step import NextStep
+from dractl.reasons.phrases import Scope, by_whom, held_by
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from dractl.cluster.devices import Holder
     from dractl.model.names import RequestRef
+    from dractl.reasons.next_step import Asked
+    from dractl.reasons.phrases import Names
 
 C = TypeVar("C", bound="Cause")
 
@@ -44,18 +49,49 @@ _UNITED = frozenset({"nodes", "devices", "holders", "rules", "counters", "values
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """Why a subject is not placed, as a value. Each subclass has the fields that such a cause really has; the sentence
-    about it is made by :mod:`dractl.explain.wording`.
+    """Why a subject is not placed, as a value. Each subclass has the fields that such a cause really has, the sentence
+    about it, and the steps where no change of objects helps.
 
-    ``page`` is the page of its code. ``identity`` names the fields by which causes of several nodes are the same one,
-    ``shown`` the fields whose key in JSON is not their own name.
+    ``page`` is the page of its code, which is never given another meaning; classes with one code share it. ``identity``
+    names the fields by which causes of several nodes are the same one, ``shown`` the fields whose key in JSON is not
+    their own name. ``beside_fixes``: its steps are shown even where fixes are, since no change of objects reaches it.
+    ``underlying``: others only follow from it, so its steps come first.
     """
 
     page: ClassVar[ReasonPage]
     identity: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[Mapping[str, str]] = {}
+    beside_fixes: ClassVar[bool] = False
+    underlying: ClassVar[bool] = False
 
     nodes: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        """What is wrong: the request first, then what was found, and what is allowed or nearest."""
+        raise NotImplementedError
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        """What to look at or to do where no change of objects helps."""
+        return iter(())
+
+    @property
+    def blamed(self) -> tuple[Holder, ...]:
+        """The holders of devices that the sentence ends with."""
+        return ()
+
+    @property
+    def whose(self) -> str:
+        """``; held by Deployment ml/web``: the blamed as a headline names them after the brief sentence."""
+        return f"; held by {by_whom(self.blamed)}" if self.blamed else ""
+
+    def said(self, names: Names, scope: Scope = Scope.ONE) -> str:
+        """The sentence, with who holds the devices."""
+        held = f"; held by {held_by(self.blamed)}" if self.blamed else ""
+        return self.sentence(names, scope) + held
+
+    def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
+        """The sentence without what tables show elsewhere: who holds the devices, and what may not be read."""
+        return self.sentence(names, scope)
 
     @property
     def code(self) -> str:
@@ -93,8 +129,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 def merge(one: C, other: C) -> C:
-    """One cause for the nodes of both. Its numbers are those of the node that lacks least; what tells single nodes
-    apart and differs (``only`` fields) is left out."""
+    """One cause for the nodes of both. Its numbers are those of the node that lacks least."""
     if other.lacking < one.lacking:
         one, other = other, one
     changed: dict[str, object] = {}
@@ -124,6 +159,14 @@ class OfRequest(Cause, frozen=True, kw_only=True):
     request: RequestRef | None = None
     device_class: str | None = None
 
+    def who(self, names: Names) -> str:
+        """``request gpu``."""
+        return names.request(self.request) if self.request is not None else "the request"
+
+    def lead(self, names: Names) -> str:
+        """``request gpu: ``, which begins a sentence; nothing where the request is not known."""
+        return f"{names.request(self.request)}: " if self.request is not None else ""
+
 
 class OfRequests(Cause, frozen=True, kw_only=True):
     """A cause that lies between requests, of one claim or of several."""
@@ -138,3 +181,17 @@ class Held(OfRequest, frozen=True, kw_only=True):
 
     devices: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
+
+
+class InUse(Held, frozen=True, kw_only=True):
+    """Devices that a request could use if others did not hold them."""
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield NextStep(
+            "wait until a holder ends, scale down the workload that holds the devices, or add a node with more of them",
+            "kubectl get resourceclaims -A -o wide",
+        )
+
+    @property
+    def blamed(self) -> tuple[Holder, ...]:
+        return self.holders

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 _HANDLER = "AWS Node Termination Handler"
 
 
-class Passing(NamedTuple):
+class Passing(Struct, frozen=True):
     """The controller that sets and removes a taint; ``leaving``: it is about to remove the node itself."""
 
     who: str

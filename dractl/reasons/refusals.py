@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.explain.passing_taints import aside
+from dractl.reasons.passing_taints import aside
 from dractl.scheduler import rejection
 
 if TYPE_CHECKING:

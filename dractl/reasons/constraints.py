@@ -1,0 +1,135 @@
+"""Reasons in constraints: attributes that devices lack or publish with other types, and values that do not meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
+from dractl.reasons.phrases import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.cluster.devices import Holder
+    from dractl.reasons.phrases import Names, Scope
+
+
+class AttributeMissing(OfRequest, frozen=True, kw_only=True):
+    """``devices`` lack the attribute of a constraint; ``have`` of ``of`` publish it."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "attr-missing",
+        "devices lack the attribute of a constraint",
+        "matchAttribute and distinctAttribute refuse a device that does not publish the attribute under exactly that "
+        "name.",
+        SEE_SLICES + " (attributes of the devices)",
+        "Use an attribute that all drivers of the constraint publish, update the driver, or leave the request out of "
+        "the constraint.",
+        APART,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("request", "constraint")
+
+    constraint: str
+    attribute: str
+    driver: str | None = None
+    nearest: str | None = None
+    devices: tuple[str, ...] = ()
+    publish: int = 0
+    of: int = 0
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of {self.who(names)}"
+        return f"{why}; there is {self.nearest}" if self.nearest else why
+
+
+class AttributeType(OfRequests, frozen=True, kw_only=True):
+    """The devices publish a constrained attribute with different types. ``types`` lists them by request; ``gate`` would
+    have to be on for lists."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "attr-type",
+        "the attribute has another type",
+        'matchAttribute needs values of the same type: the string "1" is not the int 1; a list matches only with the '
+        "gate DRAListTypeAttributes.",
+        SEE_SLICES + " (attributes of the devices)",
+        "Constrain by an attribute that has one type in all drivers.",
+        APART,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("requests", "constraint")
+    shown: ClassVar[Mapping[str, str]] = {"kinds": "found"}
+
+    constraint: str
+    attribute: str
+    types: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    kinds: tuple[str, ...] = ()
+    gate: str | None = None
+    driver: str | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        types = ", ".join(f"{request}: {'/'.join(kinds)}" for request, kinds in self.types)
+        short = self.attribute.rpartition("/")[2]
+        why = (
+            f"{self.constraint} over {names.among(self.requests)}: the devices publish {short} with different types "
+            f"({types})"
+        )
+        return f"{why}; lists are matched only with the feature gate {self.gate}" if self.gate else why
+
+
+class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
+    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each request wants, ``values``
+    are the attribute's values among the free candidates; ``devices`` are matching ones that ``holders`` hold.
+    ``exists``: with all of them free it could be satisfied."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "constraint-conflict",
+        "no set of devices satisfies the constraint",
+        "Each request finds devices, but no combination shares (matchAttribute) or differs in (distinctAttribute) the "
+        "value.",
+        "dractl explain prints what each PCIe root or NUMA node holds",
+        "Ask for fewer devices, relax to a coarser attribute (pcieRoot to numaNode), or free the device that stands in "
+        "the way.",
+        APART,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("requests", "constraint")
+    shown: ClassVar[Mapping[str, str]] = {"values": "found"}
+
+    constraint: str | None = None
+    attribute: str | None = None
+    counts: tuple[tuple[str, int], ...] = ()
+    values: tuple[str, ...] = ()
+    want: int | None = None
+    have: int | None = None
+    devices: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    exists: bool = True
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.want is not None:
+            over = names.among(self.requests)
+            there = f"there {'is' if self.have == 1 else 'are'} {self.have}"
+            return f"{self.constraint} over {over}: {self.want} different values wanted, {there}"
+        short = (self.attribute or "").rpartition("/")[2]
+        wants = " and ".join(f"{number} {request}" for request, number in self.counts) or names.among(self.requests)
+        # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
+        place = (self.attribute or "").startswith("resource.kubernetes.io/")
+        why = f"no {short} has {wants}" if place else f"no value of {short} is shared by {wants}"
+        if not self.devices:
+            return why
+        return f"{why} that are free" if self.exists else f"{why}, in use or not"
+
+    @property
+    def blamed(self) -> tuple[Holder, ...]:
+        return self.holders if self.exists else ()
+
+
+class AllUnderConstraint(OfRequest, frozen=True, kw_only=True):
+    """A request for all devices, for all of which a constraint does not hold."""
+
+    page: ClassVar[ReasonPage] = ConstraintConflict.page
+    identity: ClassVar[tuple[str, ...]] = ("request", "constraint")
+
+    constraint: str | None = None
+    devices: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"{self.who(names)} wants all devices, and not all of them satisfy {self.constraint or 'a constraint'}"

@@ -1,0 +1,169 @@
+"""Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35 (kubernetes
+pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.reasons.base import STOPPED, Cause, ReasonPage
+from dractl.reasons.next_step import NextStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.reasons.next_step import Asked
+    from dractl.reasons.phrases import Names, Scope
+
+_SEE = "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
+
+
+class PodGroupMissing(Cause, frozen=True, kw_only=True):
+    """The PodGroup (or Workload) that the pod names does not exist."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "podgroup-missing",
+        "the PodGroup that the pod names does not exist",
+        "spec.schedulingGroup of the pod names a PodGroup (in 1.35 spec.workloadRef a Workload) that is not in its "
+        "namespace. The scheduler does not try the pod until it is created: the pod has no condition and no event.",
+        "kubectl get podgroups.scheduling.k8s.io -n NS",
+        "Create the PodGroup. The group of a pod cannot be changed: recreate pods that name the wrong one.",
+        STOPPED,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("group",)
+    shown: ClassVar[Mapping[str, str]] = {"known": "found"}
+
+    group: str
+    nearest: str | None = None
+    known: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        near = f"; there is {self.nearest}" if self.nearest else ""
+        return f"{self.group} does not exist, so the scheduler tries none of its pods{near}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        resource = _word(self.group).partition("/")[0]
+        yield NextStep(
+            f"create {self.group}, or see why its controller has not",
+            f"kubectl get {resource}s.scheduling.k8s.io -n {asked.namespace}",
+        )
+
+
+class PodGroupRefused(Cause, frozen=True, kw_only=True):
+    """kube-scheduler tries no pod of ``group``: ``text`` is its message."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "podgroup-refused",
+        "kube-scheduler tries no pod of the PodGroup",
+        "All pods of a PodGroup must have its priority, and one schedulerName and preemptionPolicy (from 1.37 on). A "
+        "topology constraint names a node label, and the pods only run on nodes that have it.",
+        "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml (condition PodGroupInitiallyScheduled)",
+        "Give PodGroup and pods the same priorityClassName and recreate them; label the nodes.",
+        STOPPED,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("group",)
+
+    group: str
+    text: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"the scheduler tries no pod of {self.group}: {self.text}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        name = self.group.rpartition("/")[2]
+        yield NextStep(
+            "compare the group with its pods",
+            f"kubectl get podgroups.scheduling.k8s.io {name} -n {asked.namespace} -o yaml",
+        )
+
+
+class GangTooSmall(Cause, frozen=True, kw_only=True):
+    """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at once. ``placed`` of
+    them have a node. The next one is ``pod``, which stops at ``why``. ``domain`` (``key=value``) is where they fit, if
+    a topology constraint keeps them together."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "gang-waits",
+        "the pod fits, but not with its gang",
+        "The pods of a gang start together or not at all: spec.schedulingPolicy.gang.minCount of a PodGroup says how "
+        "many. kube-scheduler places one after the other, and if fewer than minCount have a node in the end, it takes "
+        "all back. From 1.37 on a single pod that is held back before scheduling (a gate, a claim that does not "
+        "exist) holds back its whole PodGroup, gang or not.",
+        _SEE,
+        "Free devices or add nodes until minCount pods fit, let each pod ask for less, or lower minCount (from 1.37 "
+        "on it can be changed). Create the pods that are missing, and release those that are held back.",
+        STOPPED,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("group",)
+    beside_fixes: ClassVar[bool] = True
+
+    group: str
+    want: int
+    have: int
+    placed: int = 0
+    pod: str = ""
+    why: str = ""
+    domain: str = ""
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        more = self.have - self.placed
+        here = f" ({self.placed} on nodes, {more} more)" if self.placed else ""
+        together = f" on nodes with {self.domain}" if self.domain else ""
+        fit = "fits" if self.have == 1 else "fit"
+        if self.want == 1:
+            lead = f"no {'other ' if self.placed else ''}pod of {self.group} fits{together}"
+        else:
+            lead = f"{self.group} starts with {self.want} pods at once or none, and {self.have} {fit}{together}{here}"
+        return f"{lead}; the next one, {self.pod}: {self.why}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield NextStep(
+            f"see how many pods of {self.group} fit, and whether another order or shape would place all",
+            f"dractl explain {_word(self.group)} -n {asked.namespace}",
+        )
+
+
+class GangIncomplete(Cause, frozen=True, kw_only=True):
+    """The gang ``group`` has ``have`` pods, and ``want`` start at once."""
+
+    page: ClassVar[ReasonPage] = GangTooSmall.page
+    identity: ClassVar[tuple[str, ...]] = ("group",)
+    beside_fixes: ClassVar[bool] = True
+
+    group: str
+    want: int
+    have: int
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        exist = f"only {self.have} exist{'s' if self.have == 1 else ''}"
+        return (
+            f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler tries none before"
+        )
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield NextStep(
+            f"find what creates the pods of {self.group}, and why {self.want - self.have} are missing",
+            f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate",
+        )
+
+
+class GangHeldBack(Cause, frozen=True, kw_only=True):
+    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it."""
+
+    page: ClassVar[ReasonPage] = GangTooSmall.page
+    identity: ClassVar[tuple[str, ...]] = ("group",)
+    beside_fixes: ClassVar[bool] = True
+
+    group: str
+    pod: str
+    why: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {self.why}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield NextStep(f"see what holds back pod {self.pod}", f"dractl explain pod/{self.pod} -n {asked.namespace}")
+
+
+def _word(group: str) -> str:
+    """``podgroup/NAME`` of ``PodGroup namespace/NAME``."""
+    return f"{group.partition(' ')[0].lower()}/{group.rpartition('/')[2]}"

@@ -1,0 +1,83 @@
+"""Next steps: what to look at or to do where no change of objects helps, with the command that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dractl.cluster.state import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DAEMONSETS = "kubectl get daemonsets -A"
+_DRA = "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
+
+
+class NextStep(Struct, frozen=True):
+    """Something to do or to look at; ``command`` is what shows it, if a command does."""
+
+    text: str
+    command: str = ""
+
+
+class Asked(Struct, frozen=True):
+    """The subject; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
+
+    kind: str
+    namespace: str
+    name: str
+    volumes: Sequence[tuple[str, str]] = ()
+
+
+CONTROLLERS = NextStep(
+    "see whether kube-controller-manager runs",
+    "kubectl get pods -n kube-system -l component=kube-controller-manager; "
+    "kubectl get lease kube-controller-manager -n kube-system",
+)
+MORE_NODES = NextStep(
+    "add a node that has the hardware, or scale up its node pool",
+    "kubectl get nodes --show-labels",
+)
+
+
+def pods_on(node: str) -> str:
+    """The command that lists the pods of a node."""
+    return f"kubectl get pods -A -o wide --field-selector spec.nodeName={node}"
+
+
+def see_node(node: str) -> NextStep:
+    return NextStep(f"look at node {node}", f"kubectl describe node {node}")
+
+
+def twice_wanted(resource: str, asked: Asked) -> NextStep:
+    """The step for an extended resource that a claim may provide as well."""
+    return NextStep(
+        f"if a claim of the pod provides the device already, remove {resource} from the container's resources.limits "
+        "and requests",
+        f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+    )
+
+
+def see_kubelet(node: str) -> NextStep:
+    return NextStep(f"see whether the kubelet of {node} answers", f"kubectl get node {node} -o wide")
+
+
+def delete_by_force(pod: str) -> NextStep:
+    """The end of a pod (``namespace/name``) that no kubelet can confirm."""
+    namespace, name = key_of(pod)
+    return NextStep(
+        f"only if that node is gone for good, delete pod {pod} by force",
+        f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
+    )
+
+
+def soon(new: bool) -> str:
+    """The beginning of a step where waiting may be enough."""
+    return "ask again in a few seconds; if nothing has changed by then, " if new else ""
+
+
+def add_the_rest(kind: str) -> NextStep:
+    """The step where the input has no object of a kind: it may be a part of what the cluster has."""
+    return NextStep(f"add what the cluster has to the input, if this is a part of it: there is no {kind} in it", _DRA)

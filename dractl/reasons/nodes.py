@@ -1,0 +1,189 @@
+"""Reasons in where a pod may go: with a claim that others use, and through the filters of the scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
+from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, see_node, twice_wanted
+from dractl.reasons.passing_taints import passing
+from dractl.reasons.phrases import first, listed
+from dractl.reasons.refusals import labels_text, unmet
+from dractl.scheduler.rejection import Untolerated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dractl.reasons.next_step import Asked
+    from dractl.reasons.phrases import Names, Scope
+    from dractl.scheduler.rejection import NodeLabel, Unmet
+
+
+class PinnedNode(OfClaim, frozen=True, kw_only=True):
+    """The claim is already allocated elsewhere: on the nodes ``places``, or in ``pools``. ``users`` are its pods."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pinned-node",
+        "a claim is already allocated on another node",
+        "A claim that several pods share is allocated once; every pod must go where it is.",
+        SEE_CLAIM + " (status.allocation.nodeSelector)",
+        "Make room on that node, give the pod a claim of its own, or end the claim's pods so that it is allocated "
+        "again.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"places": "found"}
+
+    places: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = ", ".join(self.places or self.pools)
+        users = f" (used by pod {first(self.users)})" if self.users else ""
+        return f"claim {self.claim}{users} is already allocated on {where}, so the pod must go there"
+
+
+class ReservedLimit(OfClaim, frozen=True, kw_only=True):
+    """As many pods use the claim as may (``want``); ``have`` is their number."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "reserved-limit",
+        "the claim is reserved for 256 pods",
+        "At most 256 pods can use one claim at a time.",
+        SEE_CLAIM + " (status.reservedFor)",
+        "End a pod that uses it, or use a second claim.",
+        STOPPED,
+    )
+
+    have: int
+    want: int
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return f"claim {self.claim} is reserved for {self.have} pods; the limit is {self.want}"
+
+
+class NodeFilter(Cause, frozen=True, kw_only=True):
+    """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
+    wants, ``labels`` what the nodes have instead. ``pods`` (``namespace/name``) stand in the way;
+    ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
+    that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "node-filter",
+        "the node is refused before DRA is asked",
+        "The node is cordoned, tainted, not selected, or out of CPU, memory, pods or ports; affinity forbids it. Or "
+        "the scheduler refuses the pod for something that explain does not check, such as a volume: it is quoted then.",
+        "kubectl describe node NODE; kubectl describe pod -n NS NAME; kubectl get pvc -n NS",
+        "Fix what the filter names: uncordon, tolerate, relax affinity, ask for less, create or bind the volume claim.",
+        OUTSIDE,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("plugin", "resource")
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+
+    plugin: str | None = None
+    texts: tuple[str, ...] = ()
+    final: bool = True
+    unmet: tuple[Unmet, ...] = ()
+    labels: tuple[NodeLabel, ...] = ()
+    resource: str | None = None
+    want: str | None = None
+    free: str | None = None
+    pods: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    nearest: str | None = None
+    tolerates: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        used = f"mostly used by {first(self.users)}" if self.users else ""
+        near = f"there is {self.nearest}" if self.nearest else ""
+        tolerates = f"the pod tolerates {', '.join(self.tolerates)}" if self.tolerates else ""
+        labels = labels_text(self.labels, len(self.nodes) < 2)
+        details = "; ".join(filter(None, (unmet(self.unmet), labels, near, tolerates, used)))
+        upstream = "; ".join(self.texts)
+        if not details or not upstream:
+            return details or upstream
+        # What counts nodes is long and says little: it comes last, where a narrow screen may cut it off.
+        return f"{details} ({upstream})" if upstream.startswith("node(s)") else f"{upstream} ({details})"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        if (self.plugin or "").startswith("Volume"):
+            yield from _volumes(asked.volumes, asked.namespace)
+        elif self.plugin == "TaintToleration" and self.nodes:
+            yield self._removed_or_not()
+        elif self.plugin == "NodeAffinity":
+            yield NextStep(
+                "add a node that the pod's nodeSelector and affinity want, or scale up its node pool",
+                "kubectl get nodes --show-labels",
+            )
+        elif self.plugin == "NodePorts" and self.nodes:
+            yield NextStep(
+                "let the pods use different ports, or run each on a node of its own: a node has every host port once, "
+                "and with hostNetwork all ports of a container are host ports",
+                pods_on(self.nodes[0]),
+            )
+        elif self.plugin == "NodeResourcesFit" and "/" in (self.resource or ""):
+            if not self.users:
+                yield NextStep(f"see whether the device plugin that offers {self.resource} runs", DAEMONSETS)
+            yield twice_wanted(self.resource or "", asked)
+        elif self.nodes:
+            yield see_node(self.nodes[0])
+
+    def _removed_or_not(self) -> NextStep:
+        """The step for a node with a taint: it may be about to go."""
+        node = self.nodes[0]
+        keys = (each.taint.key or "" for each in self.unmet if isinstance(each, Untolerated))
+        leaving = next((found for key in keys if (found := passing(key)) is not None and found.leaving), None)
+        if leaving is None:
+            return see_node(node)
+        return NextStep(
+            f"see whether a new node comes: {leaving.who} is about to remove {node}", "kubectl get nodes -w"
+        )
+
+
+class NoNodes(Cause, frozen=True, kw_only=True):
+    """The input has no node."""
+
+    page: ClassVar[ReasonPage] = NodeFilter.page
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return "the input has no node on which the pod could run"
+
+
+class Unchecked(Cause, frozen=True, kw_only=True):
+    """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own words, ``fitting``
+    is the number of nodes that fit otherwise. ``volumes`` are the pod's PersistentVolumeClaims with their phase."""
+
+    page: ClassVar[ReasonPage] = NodeFilter.page
+    identity: ClassVar[tuple[str, ...]] = ("plugin",)
+
+    plugin: str | None = None
+    quotes: tuple[str, ...] = ()
+    fitting: int = 0
+    volumes: tuple[tuple[str, str], ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = listed(self.nodes[:1], self.fitting - 1)
+        quotes = "; ".join(self.quotes)
+        why = f"the scheduler says: {quotes}; that is not checked here, and everything else would fit on {where}"
+        volumes = ", ".join(f"{name} ({state})" for name, state in self.volumes)
+        return f"{why}; PersistentVolumeClaims of the pod: {volumes}" if volumes else why
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield from _volumes(self.volumes, asked.namespace)
+        if not self.volumes:
+            yield NextStep("see what the scheduler says", f"kubectl describe pod {asked.name} -n {asked.namespace}")
+
+
+def _volumes(volumes: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
+    """Claims that are not bound, and where the volumes of the others are."""
+    for name, state in volumes:
+        if state in ("missing", "not in the input"):
+            yield NextStep(
+                f"create PersistentVolumeClaim {name}, or name one that exists where the pod is written",
+                f"kubectl get pvc -n {namespace}",
+            )
+            continue
+        text = f"see why PersistentVolumeClaim {name} is {state}"
+        if state == "Bound":
+            text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
+        yield NextStep(text, f"kubectl describe pvc {name} -n {namespace}")

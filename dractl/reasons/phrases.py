@@ -1,0 +1,128 @@
+"""Words that sentences share: what the user calls claims and requests, lists, numbers, and who holds devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from dractl.allocation import CLAIM_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.cluster.devices import Holder
+    from dractl.model.names import RequestRef
+
+MOST = 4  # values that a message names
+_SPECIAL = f"/{CLAIM_NAME}"  # the scheduler's own claim for extended resources
+
+
+class Scope(Enum):
+    """The nodes that a sentence is about."""
+
+    ONE = "one node"
+    ALL = "all nodes"
+
+
+class Names(Struct, frozen=True):
+    """What the user calls claims and requests. ``claims``: ``namespace/name`` of each claim of the subject and its name
+    in the pod; ``written``: what the pod has where the scheduler's claim for extended resources has a request."""
+
+    claims: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self, ref: RequestRef) -> str:
+        """``request gpu``, with its claim where there are several; an extended resource as the pod has it."""
+        if ref.claim.endswith(_SPECIAL):
+            return self.written.get(str(ref), f"request {ref}")
+        if len(self.claims) < 2 or ref.claim not in self.claims:
+            return f"request {ref}"
+        return f"request {self.short(ref)}"
+
+    def short(self, ref: RequestRef) -> str:
+        """``claim/request``: a request among those of several claims."""
+        if ref.claim.endswith(_SPECIAL):
+            return self.written.get(str(ref), str(ref))
+        claim = self.claims.get(ref.claim)
+        return f"{claim}/{ref}" if claim is not None else str(ref)
+
+    def among(self, refs: Sequence[RequestRef]) -> str:
+        """``a, b`` or ``main/a, aux/b``."""
+        several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL)
+        return ", ".join(self.short(ref) if several else str(ref) for ref in refs)
+
+    def requests(self, refs: Sequence[RequestRef]) -> str:
+        """``request a`` or ``requests a, b``; extended resources as the pod has them."""
+        if not refs:  # all have alternatives
+            return "requests"
+        if refs[0].claim.endswith(_SPECIAL):
+            return self.among(refs)
+        return self.request(refs[0]) if len(refs) == 1 else f"requests {self.among(refs)}"
+
+    def pod_claim(self, claim: str) -> str | None:
+        """The pod's own name for a claim; None for a claim asked about by itself."""
+        return self.claims.get(claim)
+
+
+def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
+    """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices."""
+
+    def one(holder: Holder) -> str:
+        if holder.pod is None:
+            return f"claim {holder.claim}, which no pod uses"
+        return holder.workload or f"pod {holder.pod}"
+
+    names = list(dict.fromkeys(map(one, holders)))
+    if len(names) > 1 and all(name.startswith("pod ") for name in names):
+        names = [f"pods {names[0][4:]}", *(name[4:] for name in names[1:])]
+    return first(names, most)
+
+
+def held_by(holders: Sequence[Holder], most: int = 3) -> str:
+    """``claim ml/eval-0 ×8 (pod eval-0), …``."""
+    if not holders:
+        return "claims that are not in the input"
+    by_claim: dict[str, list[Holder]] = {}
+    for holder in holders:
+        by_claim.setdefault(holder.claim, []).append(holder)
+    parts = []
+    for claim, those in list(by_claim.items())[:most]:
+        pods = [h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod]
+        users = f"pod {', '.join(pods[:3])}" if pods else "reserved for no pod"
+        parts.append(f"claim {claim}{times(len(those[0].devices))} ({users})")
+    return listed(parts, len(by_claim) - len(parts))
+
+
+def listed(names: Sequence[str], more: int = 0) -> str:
+    """``a, b and 3 more``."""
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+
+
+def first(names: Sequence[str], most: int = 3) -> str:
+    """The first few of many names."""
+    return listed(names[:most], len(names) - most)
+
+
+def times(number: int) -> str:
+    """`` ×8``, and nothing for one."""
+    return f" ×{number}" if number > 1 else ""
+
+
+def tally(values: Iterable[str] | Mapping[str, int]) -> str:
+    """``Ampere ×64, Hopper ×2``: the values, the most frequent first."""
+    counted = Counter(values).most_common()
+    shown = ", ".join(f"{value}{times(count)}" for value, count in counted[:MOST])
+    return shown + (f", {len(counted) - MOST} more values" if len(counted) > MOST else "")
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 device``, ``2 devices``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def terminating(node: str, by: str) -> str:
+    """The state of a pod that is Terminating on a node, to be gone ``by`` then (RFC 3339)."""
+    return f"is Terminating on {node}, to be gone by {by}: until its kubelet has stopped it, it keeps its devices"

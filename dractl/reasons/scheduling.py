@@ -1,0 +1,347 @@
+"""Reasons in the scheduler itself, in other schedulers, and in the kubelet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
+from dractl.reasons.next_step import NextStep, pods_on, twice_wanted
+from dractl.reasons.phrases import first, terminating
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.model.names import RequestRef
+    from dractl.reasons.next_step import Asked
+    from dractl.reasons.phrases import Names, Scope
+
+# kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go and pkg/kubelet/cm/dra/manager.go
+_PREPARING = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
+# kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
+_DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
+
+
+class OtherScheduler(Cause, frozen=True, kw_only=True):
+    """``spec.schedulerName`` names another scheduler."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "scheduler-bypass",
+        "kube-scheduler does not schedule this pod",
+        "spec.schedulerName names another scheduler, or spec.nodeName was set by hand: nobody allocates the claims, "
+        "or a scheduler does that explain does not know.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.spec.schedulerName} {.spec.nodeName}'",
+        "Use the default scheduler, and let it choose the node (nodeSelector instead of nodeName).",
+        STOPPED,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"schedulers": "found"}
+
+    plugin: str
+    schedulers: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"spec.schedulerName is {self.plugin}: kube-scheduler ignores the pod, and the input does not show whether "
+            f"{self.plugin} runs or supports DRA; the rest is what kube-scheduler would say"
+        )
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield NextStep(f"see whether scheduler {self.plugin} runs", "kubectl get pods -A")
+
+
+class NotPrepared(Cause, frozen=True, kw_only=True):
+    """The pod is on its node, and the kubelet cannot prepare its devices: ``event`` is what it says. ``faults`` are
+    what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
+    devices. ``vanished``: they were prepared, and the container runtime, whose words are the event, no longer knows
+    them. ``leaving``: when the pod, which is Terminating, is to be gone."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "not-prepared",
+        "the kubelet cannot prepare the pod's devices",
+        "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
+        "not answer, is not registered, or refuses the claim's configuration; or the files that it wrote for the "
+        "container runtime (CDI) are gone, as after a reboot. Containers do not start until it succeeds.",
+        "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources)",
+        "Restart the driver on the node, or correct the configuration in the claim or its template. Where CDI files "
+        "are gone, recreate the pod.",
+        STOPPED,
+    )
+    beside_fixes: ClassVar[bool] = True
+
+    event: str
+    faults: tuple[tuple[str, str, str], ...] = ()
+    drivers: tuple[str, ...] = ()
+    vanished: bool = False
+    leaving: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """True if the driver itself refused (kubernetes pkg/kubelet/cm/dra/manager.go): it runs and is registered."""
+        silent = any(code in self.event for code in ("code = Unavailable", "code = DeadlineExceeded"))
+        return not silent and ("rpc error" in self.event or "failed for claim" in self.event)
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = self._state()
+        faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
+        return f"{where}; the driver refuses {faults}" if faults else where
+
+    def _state(self) -> str:
+        node, why = self.nodes[0], self.event
+        if self.vanished:
+            return f"scheduled on {node}, where the container runtime no longer knows its devices: {why}"
+        if self.leaving:
+            return terminating(node, self.leaving)
+        for prefix in _PREPARING:
+            why = why.removeprefix(prefix)
+        return f"scheduled on {node}, where the kubelet cannot prepare its devices: {why}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        node, name, namespace = self.nodes[0], asked.name, asked.namespace
+        driver = f"driver {self.drivers[0]}" if len(self.drivers) == 1 else "the DRA driver"
+        restart = NextStep(
+            f"see whether {driver} runs on {node} and is registered with the kubelet; restart it", pods_on(node)
+        )
+        see = NextStep(
+            "see what the kubelet says about the pod's claims", f"kubectl describe pod {name} -n {namespace}"
+        )
+        if self.faults:
+            yield NextStep(
+                "correct the parameters in the config of the claim or its template, and recreate the pod",
+                f"kubectl get resourceclaims,resourceclaimtemplates -n {namespace} -o yaml",
+            )
+            yield see
+        elif self.vanished:
+            yield NextStep(
+                "recreate the pod: its driver then prepares the devices again",
+                f"kubectl delete pod {name} -n {namespace}",
+            )
+            yield restart
+        elif _DOMAIN_NOT_READY in self.event:
+            yield NextStep(
+                "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is "
+                "ready",
+                f"kubectl get computedomains -n {namespace} -o yaml",
+            )
+            yield NextStep(
+                f"see whether the ComputeDomain's daemon runs on {node}",
+                "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector "
+                f"spec.nodeName={node}",
+            )
+            yield see
+        elif self.answered:
+            yield NextStep(f"read the log of {driver} on {node}: it refuses to prepare the claim", pods_on(node))
+            yield see
+        else:
+            yield restart
+            yield see
+
+
+class PlacedByHand(OfClaim, frozen=True, kw_only=True):
+    """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
+
+    page: ClassVar[ReasonPage] = OtherScheduler.page
+
+    exists: bool = True
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        where = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
+        return (
+            f"the pod was put on node {where} without the scheduler having allocated claim {self.claim}: "
+            "spec.nodeName was set by hand or by another controller"
+        )
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        node = self.nodes[0] if self.nodes else "NODE"
+        yield NextStep(
+            f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
+            f"kubernetes.io/hostname: {node} instead, and recreate the pod",
+            f"kubectl delete pod {asked.name} -n {asked.namespace}",
+        )
+
+
+class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
+    """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "timeout-risk",
+        "the scheduler's search takes too long",
+        "kube-scheduler tries combinations one after the other and gives up after 10 seconds per node.",
+        "kubectl describe pod -n NS NAME (timed out trying to allocate devices)",
+        "Fix the request that cannot be satisfied; narrow the selectors of the large one.",
+        STOPPED,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("pod_claim", "requests")
+
+    requests: tuple[RequestRef, ...] = ()
+    because: Cause | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = (
+            "the scheduler would try combinations for more than 10 seconds and give up "
+            "(timed out trying to allocate devices)"
+        )
+        if self.because is None:
+            return why
+        return f"{why}; the part that cannot be satisfied: {self.because.said(names, scope)}"
+
+
+class SchedulerError(OfClaim, frozen=True, kw_only=True):
+    """The allocator fails with an error that has no code of its own; ``upstream`` is its sentence."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "scheduler-error",
+        "the scheduler fails with an error",
+        "The structured allocator of kube-scheduler ends the attempt with an error for which dractl has no separate "
+        "reason: an amount that the device's range arithmetic cannot represent, a derived attribute that cannot be "
+        "evaluated, a field that this release does not know. It stops the pod on every node.",
+        "kubectl describe pod -n NS NAME (event FailedScheduling)",
+        "Change what the error names; the message is quoted as the scheduler prints it.",
+        STOPPED,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("claim", "request")
+
+    request: RequestRef | None = None
+    upstream: str = ""
+    devices: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return self.upstream
+
+
+class UpstreamBug(OfClaim, frozen=True, kw_only=True):
+    """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
+    fit if the release did not have the bug."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "upstream-bug",
+        "a known bug of this Kubernetes release",
+        "Without the bug the pod would be allocated; explain names the issue.",
+        "the issue that explain names",
+        "Upgrade kube-scheduler, or avoid the combination that the issue names.",
+        STOPPED,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"names": "found"}
+
+    effect: str = ""
+    fits_without: bool = False
+    issue: str | None = None
+    pool: str | None = None
+    counter_set: str | None = None
+    names: tuple[str, ...] = ()
+    request: RequestRef | None = None
+    devices: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if not self.fits_without:
+            return self.effect
+        issue = f" ({self.issue})" if self.issue else ""
+        return f"it would fit on {first(self.nodes)}, but for a known bug in the scheduler: {self.effect}{issue}"
+
+
+class NoConsumer(OfClaim, frozen=True, kw_only=True):
+    """No pod uses the claim."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "no-consumer",
+        "no pod uses the claim",
+        "A claim is allocated when a pod that uses it is scheduled; until then pending is its normal state.",
+        SEE_CLAIM + " (status.reservedFor); kubectl get pods -n NS",
+        "Create a pod that refers to it.",
+        STOPPED,
+    )
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"no pod uses claim {self.claim}: a claim is allocated when a pod that uses it is scheduled, until then "
+            "pending is its normal state"
+        )
+
+
+class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
+    """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if set); else
+    ``device_class`` has devices of the vendor and does not provide it. ``gate_off``: DRAExtendedResource is off."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "extended-resource-unmapped",
+        "no DeviceClass provides the extended resource",
+        "The pod asks for a resource by name. Nodes with a device plugin offer it themselves; nodes with a DRA driver "
+        "only through a class with that extendedResourceName.",
+        "kubectl get deviceclasses -o yaml; kubectl describe node NODE (Allocatable)",
+        "Set spec.extendedResourceName in the driver's class (feature gate DRAExtendedResource), or use a claim.",
+        OUTSIDE,
+    )
+    identity: ClassVar[tuple[str, ...]] = ("resource",)
+
+    resource: str
+    device_class: str | None = None
+    nearest: str | None = None
+    gate_off: bool = False
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.nearest:
+            by = f", of class {self.device_class}" if self.device_class else ""
+            return f"nothing provides {self.resource}; there is {self.nearest}{by}"
+        why = (
+            f"the node offers no {self.resource}; its DRA driver has devices of class {self.device_class}, which does "
+            f"not provide {self.resource} (spec.extendedResourceName)"
+        )
+        return f"{why}; the feature gate DRAExtendedResource is off, too" if self.gate_off else why
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield twice_wanted(self.resource, asked)
+
+
+class WouldFitNow(Cause, frozen=True, kw_only=True):
+    """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
+    it preempts on the node, and waits for."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "would-fit-now",
+        "the pod would fit now, and has not been tried again",
+        "Its condition is older than a change that helps. The scheduler tries again at an event that concerns the pod, "
+        "or after five minutes.",
+        "kubectl get pod -n NS NAME -o yaml (status.conditions[].lastTransitionTime)",
+        "Wait a few minutes; if nothing happens, see whether kube-scheduler runs, or delete and recreate the pod.",
+        STOPPED,
+    )
+
+    pod_claim: str | None = None
+    devices: tuple[str, ...] = ()
+    since: str = ""
+    leaving: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        since = f" at {self.since}" if self.since else ""
+        if self.leaving:
+            pods = first(self.leaving)
+            return (
+                f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits until they end: {pods}"
+            )
+        return (
+            f"it fits now (on {self.nodes[0]}), but the scheduler's last attempt{since} failed and it has not tried "
+            "again; it does so at an event that concerns the pod, or after five minutes"
+        )
+
+
+class Mixed(Cause, frozen=True, kw_only=True):
+    """Nodes have different causes, and none holds on most of them. ``codes`` are theirs; ``nearest_node`` and
+    ``nearest_cause`` are those of the node that is nearest to fitting."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "mixed",
+        "every node has a different reason",
+        "No single reason stops the pod on most nodes; explain lists them node by node.",
+        "dractl explain -o json (nodes[].reasons)",
+        "Pick the smallest fix: one node is enough.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"codes": "found"}
+
+    codes: tuple[str, ...] = ()
+    nearest_node: str = ""
+    nearest_cause: Cause | None = None
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = f"the nodes have {len(self.codes)} different reasons"
+        if self.nearest_cause is None:
+            return why
+        return f"{why}; nearest is {self.nearest_node}: {self.nearest_cause.said(names)}"

@@ -1,0 +1,192 @@
+"""Reasons in workloads: who holds the devices, and why they stay. They never change the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
+from dractl.reasons.next_step import CONTROLLERS, NextStep, delete_by_force, see_kubelet
+from dractl.reasons.phrases import first, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.reasons.next_step import Asked
+    from dractl.reasons.phrases import Names, Scope
+
+_PODS = "kubectl get pods -n NS -o wide"
+
+
+class OldReplicas(Cause, frozen=True, kw_only=True):
+    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "rollout-waits",
+        "a rolling update waits for its own old replicas",
+        "The old replicas of the Deployment hold the devices that the new one needs, and the Deployment ends an old "
+        "one only when a new one is ready: with maxUnavailable 0 that never happens.",
+        "kubectl rollout status -n NS deployment/NAME; " + _PODS,
+        "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+
+    owner: str  # Kind namespace/name
+    pods: tuple[str, ...] = ()
+    surge: str = ""
+    unavailable: str = ""
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        how = ", ".join(f"{k} {v}" for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable)) if v)
+        old = f"{plural(len(self.pods), 'old replica')} {'holds' if len(self.pods) == 1 else 'hold'}"
+        why = f"the rolling update of {self.owner} waits for itself: its {old} the devices that the new one needs"
+        return f"{why} ({how})" if how else why
+
+
+class OldRevision(Cause, frozen=True, kw_only=True):
+    """The pod was made from an earlier version of ``owner``, a StatefulSet, which does not replace it."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "pod-of-old-revision",
+        "the pod was made from an earlier version of its StatefulSet",
+        "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its pods is not ready, "
+        "so a correction of its pod template does not reach a pod that is pending (kubernetes#67250). With the update "
+        "strategy OnDelete it never replaces pods itself.",
+        "kubectl get statefulset -n NS NAME -o jsonpath='{.status.updateRevision}'; "
+        "kubectl get pods -n NS -L controller-revision-hash",
+        "Delete the pod: the next one is made from the StatefulSet as it is now.",
+        OUTSIDE,
+    )
+
+    owner: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"the pod was made from an earlier version of {self.owner}, whose changes do not reach it until it is "
+            "deleted"
+        )
+
+
+class OwnReplicas(Cause, frozen=True, kw_only=True):
+    """Other ``pods`` of the same workload hold the devices. ``ends``: such pods end by themselves (a Job's), so that
+    waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "own-replicas",
+        "other pods of the same workload hold the devices",
+        "The workload wants more pods than there are devices. Pods of a Job end, and the next one gets its turn; "
+        "replicas of other workloads do not end by themselves.",
+        _PODS,
+        "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+    underlying: ClassVar[bool] = True
+
+    owner: str
+    pods: tuple[str, ...] = ()
+    ends: bool = False
+    together: bool = False
+    earlier: str = ""  # the run of the same CronJob that holds them
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        if self.earlier:
+            return f"Job {self.earlier}, an earlier run of {self.owner}, still holds the devices"
+        held = f"{plural(len(self.pods), 'other pod')} of {self.owner} {'hold' if len(self.pods) > 1 else 'holds'}"
+        if self.together:
+            return f"{held} the devices; this one gets its turn only if they end without it"
+        if self.ends:
+            return f"nothing is wrong: {held} the devices, and this one waits its turn"
+        return f"{held} the devices ({first([name.rpartition('/')[2] for name in self.pods])})"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        if self.ends:
+            yield NextStep(f"wait until a pod of {self.owner} is done", f"kubectl get pods -n {asked.namespace}")
+        else:
+            yield NextStep(f"lower the replicas of {self.owner} to what fits, or add a node", "kubectl get nodes")
+
+
+class ClaimEach(OfClaim, frozen=True, kw_only=True):
+    """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which
+    works among the pods of one claim only."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "claim-for-each-replica",
+        "each replica has its own claim, and devices are shared within one claim only",
+        "A ResourceClaimTemplate makes one claim for each pod, and a device belongs to one claim. Time-slicing and MPS "
+        "share a device among the containers and pods that use the same ResourceClaim.",
+        SEE_CLAIM,
+        "Create one ResourceClaim and name it in the pod template by resourceClaimName.",
+        OUTSIDE,
+    )
+
+    template: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        return (
+            f"each replica has its own claim, from template {self.template}, and devices are shared only among the "
+            "pods of one ResourceClaim"
+        )
+
+
+class HoldersEnded(Cause, frozen=True, kw_only=True):
+    """``pods`` have ended or no longer exist, and ``claims`` still hold the devices for them."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "holder-ended",
+        "a claim holds the devices for a pod that has ended",
+        "kube-controller-manager releases the claims of pods that have ended or were deleted, usually within seconds. "
+        "Until then, and for as long as it does not run, their devices stay allocated.",
+        SEE_CLAIM,
+        "See whether kube-controller-manager runs. Deleting the claims does not help: their finalizer keeps them until "
+        "it releases them.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"claims": "found"}
+    beside_fixes: ClassVar[bool] = True
+
+    claims: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        one = len(self.claims) == 1
+        return (
+            f"claim{'' if one else 's'} {first(self.claims)} still {'holds' if one else 'hold'} devices for pod "
+            f"{first(self.pods)}, which {'has' if len(self.pods) == 1 else 'have'} ended: kube-controller-manager has "
+            f"not released {'it' if one else 'them'}"
+        )
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield CONTROLLERS
+
+
+class HoldersTerminating(Cause, frozen=True, kw_only=True):
+    """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that began."""
+
+    page: ClassVar[ReasonPage] = ReasonPage(
+        "holder-terminating",
+        "a pod that holds the devices is Terminating",
+        "The pod was deleted, and its kubelet has not reported its end: containers that do not stop, a finalizer, or a "
+        "node that does not answer. Its claim stays allocated until then.",
+        "kubectl get pod -n NS NAME -o wide; kubectl get node NODE",
+        "Look at the node. If it is gone for good: kubectl delete pod --force --grace-period=0.",
+        OUTSIDE,
+    )
+    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+    beside_fixes: ClassVar[bool] = True
+
+    pods: tuple[str, ...] = ()
+    since: str = ""
+    on: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        one = len(self.pods) == 1
+        return (
+            f"pod {first(self.pods)} on {first(self.on)}, which {'holds' if one else 'hold'} the devices, "
+            f"{'is' if one else 'are'} Terminating since {self.since}"
+        )
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        for pod in self.pods[:1]:
+            yield see_kubelet(self.on[0])
+            yield delete_by_force(pod)
