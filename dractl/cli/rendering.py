@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.manifests.rendered import Rendered
 from dractl.model.releases import SERVED, served_versions
 
@@ -108,7 +110,7 @@ def _kustomize(command: list[str], folder: str) -> Rendered:
         text = json.dumps({"buildMetadata": ["originAnnotations"], "resources": [resource]})
         with open(os.path.join(here, "kustomization.yaml"), "w", encoding="utf-8") as file:
             file.write(text)
-        return _run([*command, here])._replace(base=here)
+        return replace(_run([*command, here]), base=here)
 
 
 def _run(command: list[str]) -> Rendered:

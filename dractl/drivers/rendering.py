@@ -115,7 +115,7 @@ def _with_gates(options: Options) -> Options:
     Kubernetes, such as DRAListTypeAttributes, if the cluster has it on; otherwise its slices are refused."""
     given = {name for settings in options.settings.values() for name, value in settings.items() if value == "true"}
     gates = {name for name in given if name in GATES and stage(name, options.target.release) is not None}
-    return replace(options, target=options.target._replace(gates=options.target.gates | gates)) if gates else options
+    return replace(options, target=replace(options.target, gates=options.target.gates | gates)) if gates else options
 
 
 def slice_name(number: int, driver: str, node: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from dractl.editing import expressions, fields, published
 from dractl.editing.places import outline, place_at, split_lines
 from dractl.lint.published import CLASSES, PRODUCTS
 from dractl.validation.schemas import of_release
-from dractl.validation.shapes import List, Map, Struct
+from dractl.validation.shapes import List, Map, Record
 from dractl.validation.tolerations import OPERATORS, effects
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ _TOP = ("apiVersion", "kind", "metadata", "spec")
 _MODES = ("ExactCount", "All")  # resource.k8s.io/v1 DeviceAllocationMode
 
 
-class Completion(NamedTuple):
+class Completion(Struct, frozen=True):
     """Something that can stand at a position: it replaces the columns from ``start`` to the position.
 
     ``detail`` fits on the label's line, ``about`` is Markdown.
@@ -83,7 +85,7 @@ def _fields(place: Place, column: int, target: Target) -> Iterator[Completion]:
     holder = place.path[:-1]
     start = column - len(place.before)
     shape = fields.shape_at(place.outline, holder, target)
-    if isinstance(shape, Struct):
+    if isinstance(shape, Record):
         names: Iterable[str] = shape.names
     elif not holder:
         names = _TOP
@@ -94,14 +96,14 @@ def _fields(place: Place, column: int, target: Target) -> Iterator[Completion]:
         if name in written:
             continue
         path = (*holder, name)
-        inner = shape.field(name) if isinstance(shape, Struct) else None
+        inner = shape.field(name) if isinstance(shape, Record) else None
         yield Completion(
             name,
             "field",
             start,
             inner.go if inner else "",
             fields.described(place.outline, path, target) or "",
-            f"{name}:" if isinstance(inner, Struct | List | Map) else f"{name}: ",
+            f"{name}:" if isinstance(inner, Record | List | Map) else f"{name}: ",
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.cel.tokens import tokenize
 
@@ -19,7 +21,7 @@ _DOTS = (".", ".?")
 _BRACKETS = ("[", "[?")
 
 
-class Wanted(NamedTuple):
+class Wanted(Struct, frozen=True):
     """The kind of word at a position.
 
     ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of it before the

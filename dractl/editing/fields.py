@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.model.releases import FIELDS
 from dractl.validation.schemas import of_release
-from dractl.validation.shapes import List, Map, Struct
+from dractl.validation.shapes import List, Map, Record
 
 if TYPE_CHECKING:
     from dractl.editing.places import Outline, Path
@@ -29,7 +29,7 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
         return None
     shape: Shape | None = of_release(target.release).kind(api_version, kind)
     for step in path:
-        if isinstance(shape, Struct) and isinstance(step, str):
+        if isinstance(shape, Record) and isinstance(step, str):
             shape = shape.field(step)
         elif (isinstance(shape, List) and isinstance(step, int)) or (isinstance(shape, Map) and isinstance(step, str)):
             shape = shape.item
@@ -43,9 +43,9 @@ def described(outline: Outline, path: Path, target: Target) -> str | None:
     shape, holder = shape_at(outline, path, target), shape_at(outline, path[:-1], target)
     if shape is None:
         return None
-    owner = f" of {holder.go.rpartition('.')[2]}" if isinstance(holder, Struct) else ""
+    owner = f" of {holder.go.rpartition('.')[2]}" if isinstance(holder, Record) else ""
     lines = [f"**{path[-1]}**: `{shape.go}`{owner}"]
-    if isinstance(shape, Struct):
+    if isinstance(shape, Record):
         lines.append(f"fields: {', '.join(shape.names)}")
     row = _row(outline, path)
     if row is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.cel.lookups import from_tokens
 from dractl.cel.tokens import tokenize
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 
-class Hover(NamedTuple):
+class Hover(Struct, frozen=True):
     """Markdown about ``start`` to ``end``, two columns of the line."""
 
     text: str

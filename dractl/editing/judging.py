@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from dractl.lint import lint
 from dractl.lint.registry import rules
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 Level = Literal["error", "warning", "info"]
 
 
-class Range(NamedTuple):
+class Range(Struct, frozen=True):
     """A range of a text; the end is exclusive."""
 
     line: int
@@ -26,14 +28,14 @@ class Range(NamedTuple):
     end_column: int
 
 
-class Edit(NamedTuple):
+class Edit(Struct, frozen=True):
     """Replaces a range."""
 
     range: Range
     text: str
 
 
-class QuickFix(NamedTuple):
+class QuickFix(Struct, frozen=True):
     """The edits that fix a finding; ``safe``: they change only what was certainly meant otherwise."""
 
     title: str
@@ -41,7 +43,7 @@ class QuickFix(NamedTuple):
     safe: bool
 
 
-class Diagnostic(NamedTuple):
+class Diagnostic(Struct, frozen=True):
     """A finding. ``related`` are other places of the same text."""
 
     range: Range

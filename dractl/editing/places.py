@@ -6,7 +6,8 @@ Values in flow style (``{a: b}``) count as one scalar.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 Path = tuple["str | int", ...]
 
@@ -15,7 +16,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
 _LINES = re.compile(r"\r\n?|\n")
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     """One key, list item or line of a scalar. ``start`` to ``end`` are the columns of a key; ``value`` is the column
     in which the value begins. ``scalar``: the line continues the value of ``path``."""
 
@@ -28,7 +29,7 @@ class Entry(NamedTuple):
     scalar: bool = False
 
 
-class Outline(NamedTuple):
+class Outline(Struct, frozen=True):
     """The entries of one document of a text, in order; ``stack`` holds the open columns and steps at its end."""
 
     entries: tuple[Entry, ...]
@@ -50,7 +51,7 @@ class Outline(NamedTuple):
         )
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """A position. ``before`` and ``after``: the text of the key or value on this line on both sides of it.
 
     ``key``: it is in a key, or where one can begin. ``outline`` is that of the whole document.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.drivers import Attribute, find, names
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
 
 
-class Published(NamedTuple):
+class Published(Struct, frozen=True):
     """An attribute or a capacity of a driver; ``row`` is its row in the driver's catalogue."""
 
     driver: str

@@ -161,7 +161,7 @@ def _alternatives(case: Case, ranked: Sequence[Cause]) -> str:
     others: dict[str, str] = {}
     for cause in ranked[1:]:
         ref = cause.about[0] if len(cause.about) == 1 else None
-        if ref is not None and ref[:2] == refs[0][:2] and ref.alternative not in (None, refs[0].alternative):
+        if ref is not None and ref.request == refs[0].request and ref.alternative not in (None, refs[0].alternative):
             scope = Scope.ALL if len(case.attempt.nodes) > 1 else Scope.ONE
             others.setdefault(str(ref.alternative), case.say(cause, scope, brief=True))
     return "".join(f"; and {text}" for text in list(others.values())[:2])
@@ -176,10 +176,10 @@ def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
         return f"; that node refuses it: {'; '.join(against)}" if against else ""
     if not cause.about or not cause.nodes or cause.reach >= STOPPED:
         return ""
-    own = {ref[:2] for ref in cause.about}
+    own = {ref.request for ref in cause.about}
     node = next((n for n in found if n.name == cause.nodes[0]), None)
     for other in node.causes if node is not None else ():
-        if len(other.about) == 1 and other.reach < STOPPED and other.about[0][:2] not in own:
+        if len(other.about) == 1 and other.reach < STOPPED and other.about[0].request not in own:
             return f"; and {case.say(other, brief=True)}"
     return ""
 

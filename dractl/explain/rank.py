@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dractl.explain.case import Case
     from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.model.names import RequestRef
     from dractl.reasons.base import Cause
     from dractl.scheduler.rejection import Rejection
 
@@ -80,7 +81,8 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     refs = ranked[0].about if ranked else ()
     if len(refs) != 1 or refs[0].alternative is None or not ranked[0].lacking:
         return ranked
-    same = [c for c in ranked if c.code == ranked[0].code and len(c.about) == 1 and c.about[0][:2] == refs[0][:2]]
+    request = refs[0].request
+    same = [c for c in ranked if c.code == ranked[0].code and len(c.about) == 1 and c.about[0].request == request]
     nearest = min(same, key=lambda cause: cause.lacking or 1 << 32)
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
@@ -105,10 +107,10 @@ def _mixed(nodes: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Mixed | No
 
 def _hardest(node: NodeFindings) -> float:
     """How far the pod gets on a node with the request that gets least far."""
-    best: dict[tuple[str, str], float] = {}
+    best: dict[RequestRef, float] = {}
     for cause in node.causes:
         if len(cause.about) == 1:
-            key = cause.about[0][:2]  # alternatives count as one request
+            key = cause.about[0].request  # alternatives count as one request
             best[key] = max(best.get(key, 0), cause.reach)
     return min(best.values(), default=STOPPED)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.lint.verdict import Remark, verdict
 from dractl.manifests import Document
 from dractl.model import pod_specs
@@ -53,7 +55,8 @@ def _said(document: Document, violation: Violation, path: Path) -> Remark:
     if violation.field and (violation.type or "").startswith("FieldValue"):
         message = f"{dotted(path)}: {message}"
     moved = violation.moved_to
-    there = violation._replace(
+    there = replace(
+        violation,
         type=None,
         field=None,
         path=path,

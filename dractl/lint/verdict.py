@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from dractl.lint import placeholders
 from dractl.lint.drafts import HIDING, Draft
 from dractl.validation.validate import validate
@@ -59,7 +61,7 @@ def verdict(
     faults = document.faults
     for round_ in range(_ROUNDS):
         violations = validate(draft.value, target, namespaces=namespaces, faults=faults)
-        written = [violation._replace(path=draft.written(violation.path)) for violation in violations]
+        written = [replace(violation, path=draft.written(violation.path)) for violation in violations]
         for violation in merged(written, seen):
             if round_ and (draft.misses(violation) or (unserved and violation.rule in _OF_VERSIONS)):
                 continue
@@ -98,7 +100,7 @@ def merged(violations: Iterable[Violation], seen: set[tuple[Any, ...]] | None = 
         )  # fmt: skip
         first = found.setdefault(cause, violation)
         if first is not violation and violation.message not in first.message:
-            found[cause] = first._replace(message=f"{first.message}; {violation.message}")
+            found[cause] = replace(first, message=f"{first.message}; {violation.message}")
     if seen is None:
         return list(found.values())
     fresh = [violation for cause, violation in found.items() if cause not in seen]
@@ -120,4 +122,4 @@ def _together(group: Sequence[Violation]) -> Violation:
     first = group[0]
     others = ", ".join(str(violation.path[-1]) for violation in group[1:])
     verb = "does" if len(group) == 2 else "do"
-    return first._replace(message=f"{first.message}; so {verb} {others}")
+    return replace(first, message=f"{first.message}; so {verb} {others}")

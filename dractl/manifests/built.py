@@ -7,6 +7,8 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.manifests.documents import Document, Skipped
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
@@ -49,7 +51,7 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
                 skipped.append(_skipped(root, result.why or "it cannot be built"))
             else:
                 documents += _placed(result.data, root, result.base, written)
-    return inputs._replace(documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped))
+    return replace(inputs, documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped))
 
 
 def _skipped(root: str, why: str) -> Skipped:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 Path = tuple["str | int", ...]
 
 
-class Fault(NamedTuple):
+class Fault(Struct, frozen=True):
     """An error that only strict decoding reports in a readable document: a duplicate key.
 
     ``merged``: one of the two comes from a merge key (``<<``), which only the server's own YAML decoder rejects.
@@ -24,11 +27,11 @@ class Fault(NamedTuple):
     merged: bool = False
 
 
-class Broken(NamedTuple):
+class Broken(Struct, frozen=True):
     """A document that cannot be read: the reason, in the API server's words if it has any, and the place."""
 
     file: str
-    index: int  # type: ignore[assignment]  # instead of tuple.index, which nobody asks a document for
+    index: int
     position: Position
     message: str
     hint: str | None = None
@@ -131,7 +134,7 @@ class Document:
         found = self._locator.faults()
         if not depth:
             return tuple(found)
-        return tuple(fault._replace(path=fault.path[depth:]) for fault in found if fault.path[:depth] == self._prefix)
+        return tuple(replace(fault, path=fault.path[depth:]) for fault in found if fault.path[:depth] == self._prefix)
 
     def part(self, path: Path) -> Document:
         """The object at a path as a document of its own."""
@@ -182,7 +185,7 @@ class Document:
         return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
 
 
-class Inputs(NamedTuple):
+class Inputs(Struct, frozen=True):
     """Everything that was loaded, in a stable order; ``files`` counts the files that were examined."""
 
     documents: tuple[Document, ...]

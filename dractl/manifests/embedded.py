@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.manifests import yamltext
 from dractl.manifests.documents import Document
 from dractl.manifests.source import Position, Source
@@ -68,7 +70,7 @@ class _BodyPlaces:
 
     def faults(self) -> Sequence[Fault]:
         return [
-            fault._replace(path=fault.path[1:]) if fault.path[:2] == ("spec", "spec") else fault
+            replace(fault, path=fault.path[1:]) if fault.path[:2] == ("spec", "spec") else fault
             for fault in self._outer.faults
         ]
 

@@ -10,9 +10,10 @@ import sys
 import tarfile
 import zipfile
 from collections import deque
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 import pathspec
+from msgspec import Struct
 
 from dractl.archives import damage
 from dractl.errors import InputError
@@ -31,7 +32,7 @@ _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
 
 
-class Content(NamedTuple):
+class Content(Struct, frozen=True):
     """The bytes of one manifest file.
 
     ``named``: the user asked for this very file (or stream); ``chart``: the packed chart it is a template of.
@@ -44,7 +45,7 @@ class Content(NamedTuple):
     chart: str | None = None
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     """A file to read: ``-`` for standard input; ``named``: the user asked for this very file.
 
     ``status`` is the file's status when it was found; None if it was not queried.

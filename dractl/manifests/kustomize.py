@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from dractl.manifests import yamltext
 from dractl.manifests.documents import Document
@@ -30,7 +32,7 @@ def is_kustomization(path: str) -> bool:
     return os.path.basename(path) in NAMES
 
 
-class Kustomization(NamedTuple):
+class Kustomization(Struct, frozen=True):
     """A kustomization file: absolute paths of the files and folders that it refers to.
 
     ``component``: it is part of others, and nothing by itself. ``barred``: the reason not to build it, if any.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.manifests import jsontext, yamltext
@@ -90,7 +93,7 @@ def load_readable(
     return _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
 
 
-class Relevant(NamedTuple):
+class Relevant(Struct, frozen=True):
     """The contents of files that may concern DRA, and the skipped files, in the order of the input; ``files`` counts
     the files that were examined. ``alone``: the user names one path and means manifests by it."""
 
@@ -116,7 +119,7 @@ def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevan
 def load_relevant(read: Relevant) -> Inputs:
     """As :func:`load_readable`, for files that have been read; charts are not rendered."""
     loaded = _loaded(read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None)
-    return loaded._replace(files=read.files)
+    return replace(loaded, files=read.files)
 
 
 def _is_meant(content: Content, *, alone: bool) -> bool:
@@ -154,7 +157,7 @@ def _loaded(
         names = not relevant_only or names_dra(data)
         source = Source(content.name, decode(data) if relevant_only else _without_logs(decode(data)))
         del data  # as large as the text
-        content = content._replace(data=b"")  # noqa: PLW2901
+        content = replace(content, data=b"")  # noqa: PLW2901
         for item in _in_file(source, meant=meant, names=names, definitions=not relevant_only):
             _add(item, documents, broken, skipped)
     for chart, sources in templates.items():
@@ -181,7 +184,7 @@ def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> 
     if faulty and (holds_template(source.text) or all(_substituted(source, item) for item in faulty)):
         yield Skipped(source.name, "a template, not YAML", rendering_hint(None))
         return
-    yield from (item._replace(excerpt=source.line(item.position.line)) for item in faulty)
+    yield from (replace(item, excerpt=source.line(item.position.line)) for item in faulty)
     for item in items:
         if isinstance(item, Document):
             if isinstance(item.value, dict):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.manifests.documents import Document
 from dractl.manifests.source import Position
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     Renderer = Callable[[str], "Rendered"]
 
 
-class Rendered(NamedTuple):
+class Rendered(Struct, frozen=True):
     """The manifests of a chart or a kustomization, or the reason why there are none; origins of a kustomization's
     objects are relative to ``base``."""
 

@@ -8,7 +8,8 @@ exact or, should they ever differ, that of the scalar as a whole.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 _BREAKS = "\n\r\x85\u2028\u2029"
 _BLANKS = " \t"
@@ -23,7 +24,7 @@ _MAX_INDENT = 400  # beyond, a place is that of the whole scalar
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True):
     """One character of a value and its place in the source."""
 
     char: str

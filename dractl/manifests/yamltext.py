@@ -10,9 +10,10 @@ import json
 import math
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
+from msgspec import Struct
 from yaml._yaml import CParser
 from yaml.composer import Composer
 from yaml.parser import Parser
@@ -52,7 +53,7 @@ class _Failure(Exception):
         self.hint = hint
 
 
-class Chunk(NamedTuple):
+class Chunk(Struct, frozen=True):
     """One document's part of a file's text, and the text after its ``---`` if that is more than a comment."""
 
     start: int

@@ -7,13 +7,15 @@ allocator's variants (``allocation/features.py``) and upstream's bugs (``allocat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Change(NamedTuple):
+class Change(Struct, frozen=True):
     """A change that is in effect from release ``since`` until before ``until`` (None: still in effect). ``source`` is
     its place in kubernetes/kubernetes, or in the named module."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class QualifiedName(NamedTuple):
+class QualifiedName(Struct, frozen=True, order=True):
     """A name in a domain; ``str()`` is ``domain/name``."""
 
     domain: str
@@ -24,7 +24,7 @@ def qualified_name(text: str, default_domain: str) -> QualifiedName:
     return QualifiedName(domain, name) if slash else QualifiedName(default_domain, text)
 
 
-class RequestRef(NamedTuple):
+class RequestRef(Struct, frozen=True, order=True):
     """A request of a claim, or one alternative of a request with ``firstAvailable``.
 
     ``claim`` is ``namespace/name``. ``str()`` is ``request`` or ``request/alternative``, as in constraints,
@@ -37,6 +37,11 @@ class RequestRef(NamedTuple):
 
     def __str__(self) -> str:
         return self.name if self.alternative is None else f"{self.name}/{self.alternative}"
+
+    @property
+    def request(self) -> RequestRef:
+        """The request itself, whichever alternative this is."""
+        return RequestRef(self.claim, self.name)
 
     @classmethod
     def parse(cls, claim: str, text: str) -> RequestRef:

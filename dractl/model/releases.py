@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from dractl.errors import UsageError
 from dractl.model.changes import CHANGES
@@ -31,7 +33,7 @@ def has_change(release: str, name: str) -> bool:
     return _ORDER[change.since] <= position and (change.until is None or position < _ORDER[change.until])
 
 
-class Stage(NamedTuple):
+class Stage(Struct, frozen=True):
     """The stage of a feature gate from ``release`` on."""
 
     release: str
@@ -110,7 +112,7 @@ DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
 _DEPENDENCIES_SINCE: Final = "1.35"
 
 
-class Served(NamedTuple):
+class Served(Struct, frozen=True):
     """A version of a kind, and the releases whose API server has it: from ``since`` until before ``removed``."""
 
     api_version: str
@@ -153,7 +155,7 @@ SERVED: Final = (
 )
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A field of the specs of ResourceClaims, DeviceClasses and so on, as in v1.
 
     ``path`` starts below the spec, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
@@ -268,7 +270,7 @@ def stage(gate: str, release: str) -> Stage | None:
     return reached[-1] if reached else None
 
 
-class Target(NamedTuple):
+class Target(Struct, frozen=True):
     """A Kubernetes release and its enabled feature gates. Hashable; compare and share freely."""
 
     release: str

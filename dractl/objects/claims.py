@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ Owner = TypeVar("Owner")
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 
 
-class Expression(NamedTuple):
+class Expression(Struct, frozen=True):
     """A CEL expression and the path of its string."""
 
     text: str
@@ -73,7 +73,7 @@ class Request(Struct, frozen=True, dict=True):
         return mapping(mapping(self.fields.get("capacity")).get("requests"))
 
 
-class Constraint(NamedTuple):
+class Constraint(Struct, frozen=True):
     """One of ``devices.constraints``."""
 
     path: Path

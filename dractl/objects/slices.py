@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from dractl.objects.values import items, mapping, number, text
 
@@ -17,7 +19,7 @@ PoolName = tuple[str, str]
 """A driver and the name of one of its pools."""
 
 
-class Device(NamedTuple):
+class Device(Struct, frozen=True):
     """A device of a ResourceSlice; ``path`` leads to ``fields`` (attributes, capacity, taints ...)."""
 
     name: str
@@ -25,7 +27,7 @@ class Device(NamedTuple):
     fields: Mapping[str, Any]
 
 
-class Slice(NamedTuple):
+class Slice(Struct, frozen=True):
     """The ``spec`` of a ResourceSlice, of any version."""
 
     spec: Mapping[str, Any]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Canvas(NamedTuple):
+class Canvas(Struct, frozen=True):
     """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if ``color``."""
 
     width: int = 100

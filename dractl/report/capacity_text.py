@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.report.plain import printable, wrap
 from dractl.report.table import table
 
@@ -177,7 +179,7 @@ def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas, hidden: 
         )
     if not lines:
         return "no device is published\n"
-    return table(head, lines, canvas._replace(width=10_000)) + _note(hidden, canvas) + _problems(problems, canvas)
+    return table(head, lines, replace(canvas, width=10_000)) + _note(hidden, canvas) + _problems(problems, canvas)
 
 
 def fit(

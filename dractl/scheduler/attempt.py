@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.allocation import (
     AllocatedState,
     Allocator,
@@ -239,7 +241,7 @@ class Scheduler:
                 continue
             for request in claim.claim.spec.devices.requests:
                 ref = RequestRef(claim.full_name, request.name)
-                asked = [(ref._replace(alternative=a.name), a.device_class_name) for a in request.first_available]
+                asked = [(replace(ref, alternative=a.name), a.device_class_name) for a in request.first_available]
                 if request.exactly is not None:
                     asked = [(ref, request.exactly.device_class_name)]
                 found += [ClassMissing(claim, each, name) for each, name in asked if name and name not in known]

@@ -87,14 +87,12 @@ def internal(rule: str, place: Place, detail: str) -> Violation:
     return _violation(rule, "InternalError", place, f"Internal error: {detail}")
 
 
-class Declared(Violation):
+class Declared(Violation, frozen=True):
     """Violation from 1.37's validation, which is generated from the tags of api/resource/v1*/types.go.
 
     That code runs alongside the handwritten validation and continues after the latter has stopped; it spells paths as
     in the version that was written. Other releases report the same by hand.
     """
-
-    __slots__ = ()
 
 
 def declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:

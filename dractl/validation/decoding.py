@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
+
 from dractl.model.nearest import nearest
 from dractl.model.releases import RELEASES, served_versions
 from dractl.validation.schemas import of_release
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dractl.model.releases import Target
-    from dractl.validation.shapes import Struct
+    from dractl.validation.shapes import Record
     from dractl.validation.violation import Path
 
 
@@ -36,7 +38,7 @@ MAX_FAULTS = 100
 KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 
 
-def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violation]:
+def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violation]:
     """Type of a document, or the violations if it has none.
 
     An empty list for a kind that is not one of Kubernetes' own (a custom resource) or for which dractl has no schema.
@@ -55,7 +57,7 @@ def identify(value: Mapping[str, Any], target: Target) -> Struct | list[Violatio
     return _unserved(api_version, kind, target)
 
 
-def decode(value: Mapping[str, Any], shape: Struct, target: Target, faults: Iterable[Fault]) -> list[Violation]:
+def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Iterable[Fault]) -> list[Violation]:
     """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
     The messages of ``faults`` are used unchanged.
@@ -128,7 +130,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
         message = f"the kind is {meant}, not {kind}"
         detail = f'no kind "{kind}" is registered for version "{api_version}"'
         wrong = _not_served("kind", message, allowed=here, nearest=meant, detail=detail)
-        return [wrong._replace(type="BadRequest")]
+        return [replace(wrong, type="BadRequest")]
     if not ours:  # for the other groups, dractl knows only the kinds that contain pods
         kinds = tuple(known for known in kinds if known.lower() in (kind.lower(), kind.lower().removesuffix("s")))
         if not kinds:

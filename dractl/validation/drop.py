@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from dractl.model.releases import dropped_fields
 
@@ -31,7 +33,7 @@ _SPEC = {
 """Kind to the spec it holds and where."""
 
 
-class Dropped(NamedTuple):
+class Dropped(Struct, frozen=True):
     """Field that the server drops because of a gate, and the paths (in the shape of v1) where it is set."""
 
     gate: str

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.validation.causes import required
 from dractl.validation.place import Place
 
@@ -25,16 +27,16 @@ def reworded(violations: Iterable[Violation], target: Target) -> Iterator[Violat
     """Violations with the types and fields of an older release."""
     for violation in violations:
         if "a valid C identifier" in violation.message:
-            violation = violation._replace(type="FieldValueTypeInvalid")  # noqa: PLW2901
+            violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
         # The internal types were those of v1beta1 up to 1.32.
         if not target.has("device-without-basic") and violation.field and violation.type != "FieldValueDuplicate":
             field = _BASIC.sub(r"\1.basic", _EXACTLY.sub(r"\1", violation.field))
-            violation = violation._replace(field=field)  # noqa: PLW2901
+            violation = replace(violation, field=field)  # noqa: PLW2901
         if not target.has("selector-cost"):
             if violation.rule in ("RC-14", "DC-05"):
                 continue  # the cost of an expression was not checked
             if violation.type == "FieldValueTooMany":
-                violation = violation._replace(type="FieldValueTooLong")  # noqa: PLW2901
+                violation = replace(violation, type="FieldValueTooLong")  # noqa: PLW2901
         yield violation
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.validation.causes import invalid, required, too_long
 from dractl.validation.formats import declared_driver_name
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 MAX_PARAMETERS = 10 * 1024
 
 
-class OpaqueRules(NamedTuple):
+class OpaqueRules(Struct, frozen=True):
     """Ids of the rules about a configuration."""
 
     missing: str

@@ -22,7 +22,7 @@ from dractl.validation.scalars import (
     TIME,
     string,
 )
-from dractl.validation.shapes import List, Map, Struct
+from dractl.validation.shapes import List, Map, Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,13 +51,13 @@ class Schemas:
         self._files: dict[str, dict[str, Any]] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
 
-    def kind(self, api_version: str, kind: str) -> Struct | None:
+    def kind(self, api_version: str, kind: str) -> Record | None:
         """Type of a top-level kind; None if this release has no such kind in that group and version."""
         file = _file(api_version)
         if kind not in self.kinds(file):
             return None
         shape = self._shape(file, kind)
-        return shape if isinstance(shape, Struct) else None
+        return shape if isinstance(shape, Record) else None
 
     def versions(self, kind: str) -> tuple[str, ...]:
         """Every apiVersion of the release that has the kind, newest first."""
@@ -91,7 +91,7 @@ class Schemas:
             schema = self._read(file)["$defs"][name]
             fields = schema["properties"]
             version = file.rpartition("-")[2]
-            self._shapes[key] = Struct(f"{version}.{name}", fields, lambda field: self._compile(file, fields[field]))
+            self._shapes[key] = Record(f"{version}.{name}", fields, lambda field: self._compile(file, fields[field]))
         return self._shapes[key]
 
     def _compile(self, file: str, schema: dict[str, Any]) -> Shape:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.validation.causes import forbidden, internal, invalid, required, too_long
 from dractl.validation.formats import length
@@ -21,7 +24,7 @@ MAX_EXPRESSION = 10 * 1024
 MAX_COST = 1_000_000
 
 
-class SelectorRules(NamedTuple):
+class SelectorRules(Struct, frozen=True):
     """Ids of the rules about a list of selectors."""
 
     too_many: str
@@ -64,7 +67,7 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
         return internal(rule, place, program.error or "")
     offset = program.issues[0].offset if program.issues else None
     violation = invalid(rule, place, program.error or "", place.text, offset=offset)
-    return violation._replace(issues=program.issues)
+    return replace(violation, issues=program.issues)
 
 
 def derived_attribute(rules: tuple[str, str], place: Place, target: Target, costs: list[int]) -> Iterator[Violation]:

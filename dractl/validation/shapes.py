@@ -6,7 +6,9 @@ A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: name
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,11 +16,11 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 Steps = list[str | int]
-Shape: TypeAlias = "Struct | List | Map | Scalar"
+Shape: TypeAlias = "Record | List | Map | Scalar"
 """A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always fits, if any."""
 
 
-class Misfit(NamedTuple):
+class Misfit(Struct, frozen=True):
     """A value that does not decode: ``value`` at ``path`` does not fit ``shape``; ``text`` is the error of its own
     decoder.
 
@@ -32,7 +34,7 @@ class Misfit(NamedTuple):
     unknown: bool = False
 
 
-class Struct:
+class Record:
     """A struct; its fields are resolved when a document uses them."""
 
     __slots__ = ("_compile", "_fields", "go", "names", "plain")

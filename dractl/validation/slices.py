@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.model.version import SEMVER_ORG
 from dractl.validation.capacity import request_policy
 from dractl.validation.causes import (
@@ -193,7 +195,7 @@ def _plain(attribute: Any) -> bool:
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
     """The server reports a wrong key at its entry, from 1.36 on at the map. The path always leads to the entry."""
     for violation in qualified_name("RS-17", entry, key, target, key=True):
-        yield violation._replace(field=places.field) if target.has("keys-at-the-map") else violation
+        yield replace(violation, field=places.field) if target.has("keys-at-the-map") else violation
 
 
 def _attribute_values(attributes: Place) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.validation.causes import declared, invalid, not_supported, required
 from dractl.validation.formats import label_key, label_value
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 OPERATORS = ("Equal", "Exists")
 
 
-class TaintRules(NamedTuple):
+class TaintRules(Struct, frozen=True):
     """Ids of the rules about a taint."""
 
     key: str

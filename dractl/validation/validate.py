@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.model import to_v1
 from dractl.model.releases import served_versions
 from dractl.validation import defaults, rules
@@ -54,7 +56,7 @@ def validate(
     found += rules.check(stored, target, namespaces=namespaces or {}, written=version)
     if stored["kind"] == "ResourceClaim" and stored.get("status"):
         found += _status(stored, target, namespaces or {})
-    found = [violation._replace(path=source_path(violation.path, whole)) for violation in found]
+    found = [replace(violation, path=source_path(violation.path, whole)) for violation in found]
     if not target.has("device-without-basic"):
         found += without_basic(whole)
     return found
@@ -85,7 +87,7 @@ def _status(claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapp
     root = Place(claim)
     namespace = namespaces.get(root.child("metadata", "namespace").text or "default")
     for violation in claim_status(root, namespace, target):
-        yield violation._replace(type=None, message=f"{violation.field}: {violation.message}")
+        yield replace(violation, type=None, message=f"{violation.field}: {violation.message}")
 
 
 def _dropped(item: Dropped, source: dict[str, Any], target: Target) -> Violation:

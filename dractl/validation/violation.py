@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,7 +15,7 @@ Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""
 
 
-class Violation(NamedTuple):
+class Violation(Struct, frozen=True):
     """One error that the API server reports, or that dractl adds where the server is silent.
 
     ``rule``: the id of the validation rule (``RC-16``) or a word (``unknown-field``, ``wrong-type``, ``not-served``,

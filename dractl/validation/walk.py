@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.model.nearest import nearest
 from dractl.validation.moved import MOVED, UNWRAPPED
 from dractl.validation.scalars import BOOL, INT32, INT32_OR_STRING, INT64, json_type, number
-from dractl.validation.shapes import List, Map, Misfit, Struct
+from dractl.validation.shapes import List, Map, Misfit, Record
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 
-def walk(value: Any, shape: Struct) -> list[Misfit]:
+def walk(value: Any, shape: Record) -> list[Misfit]:
     """Misfits of a document against ``shape``, in the order of the document."""
     found: list[Misfit] = []
     shape.walk(value, [], found)
     return found
 
 
-def wrong_type(root: Struct, misfit: Misfit) -> Violation:
+def wrong_type(root: Record, misfit: Misfit) -> Violation:
     """Violation for a value of the wrong type; ``detail`` is the decoder's own sentence."""
     shape, path = misfit.shape, misfit.path
     place = dotted(path)
@@ -50,13 +50,13 @@ def _converted(value: Any, shape: Shape) -> Any:
         return _named(value, shape.item) or [value]
     if isinstance(shape, List) and type(value) is shape.item.plain:
         return [value]
-    if isinstance(shape, Struct) and isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+    if isinstance(shape, Record) and isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return value[0]
-    if isinstance(shape, Struct) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
+    if isinstance(shape, Record) and shape.go.endswith(".CELDeviceSelector") and isinstance(value, str):
         return {"expression": value}
-    if isinstance(shape, Struct) and shape.go == "v1.ResourceClaim" and isinstance(value, str):
+    if isinstance(shape, Record) and shape.go == "v1.ResourceClaim" and isinstance(value, str):
         return {"name": value}  # of a container
-    if isinstance(shape, Struct) and shape.go.endswith(".DeviceCapacity") and isinstance(value, str | int | float):
+    if isinstance(shape, Record) and shape.go.endswith(".DeviceCapacity") and isinstance(value, str | int | float):
         return {"value": value}  # v1alpha3 had the quantity itself
     if shape in (INT32, INT64) and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
         return int(value)
@@ -69,26 +69,26 @@ def _converted(value: Any, shape: Shape) -> Any:
 
 def _named(value: dict[str, Any], item: Shape) -> list[Any] | None:
     """The list for a map of objects keyed by their names."""
-    if not value or not isinstance(item, Struct) or "name" not in item.names:
+    if not value or not isinstance(item, Record) or "name" not in item.names:
         return None
     if not all(isinstance(fields, dict) and name not in item.names for name, fields in value.items()):
         return None
     return [{"name": name, **fields} for name, fields in value.items()]
 
 
-def has_field(root: Struct, path: Path) -> bool:
+def has_field(root: Record, path: Path) -> bool:
     """True if the last step of a path is a field of its struct."""
     last = next(reversed(list(_holders(root, path))), None)
-    return last is not None and isinstance(last[0], Struct) and len(path) > 0 and last[1] == path[-1] in last[0].names
+    return last is not None and isinstance(last[0], Record) and len(path) > 0 and last[1] == path[-1] in last[0].names
 
 
-def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -> Violation:
+def unknown_field(root: Record, misfit: Misfit, known_when: str | None = None) -> Violation:
     """Violation for an unknown field, with the name or the place that was probably meant.
 
     ``known_when`` says which other releases have the field.
     """
     path, struct = misfit.path, misfit.shape
-    assert isinstance(struct, Struct)
+    assert isinstance(struct, Record)
     place, name = dotted(path), str(path[-1])
     known = tuple(sorted(struct.names))
     meant: str | None = None
@@ -115,11 +115,11 @@ def unknown_field(root: Struct, misfit: Misfit, known_when: str | None = None) -
     )
 
 
-def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
+def _cannot_unmarshal(root: Record, misfit: Misfit) -> str:
     """Sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field ...``."""
     struct, fields = root, []
     for holder, step in _holders(root, misfit.path):
-        if isinstance(holder, Struct):
+        if isinstance(holder, Record):
             struct = holder
             fields += [*holder.embedded(str(step)), str(step)]
     found = json_type(misfit.value)
@@ -129,32 +129,32 @@ def _cannot_unmarshal(root: Struct, misfit: Misfit) -> str:
     return f"json: cannot unmarshal {found} into Go {into} of type {misfit.shape.go}"
 
 
-def _holders(root: Struct, path: Path) -> Iterator[tuple[Shape, str | int]]:
+def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
     """Steps of a path, each with the type it starts from."""
     shape: Shape | None = root
     for step in path:
         if shape is None:
             return
         yield shape, step
-        if isinstance(shape, Struct):
+        if isinstance(shape, Record):
             shape = shape.field(str(step))
         else:
             shape = shape.item if isinstance(shape, List | Map) else None
 
 
-def _elsewhere(root: Struct, path: Path, name: str) -> Path | None:
+def _elsewhere(root: Record, path: Path, name: str) -> Path | None:
     """Path of a known field with this name: in a struct inside this one, else in an outer one or inside that."""
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
-        below = _below(holder, name) if isinstance(holder, Struct) else None
+        below = _below(holder, name) if isinstance(holder, Record) else None
         if below and (*at, *below) != path:
             return (*at, *below)
     return None
 
 
-def _below(struct: Struct, name: str) -> Path | None:
+def _below(struct: Record, name: str) -> Path | None:
     """Path of the field in this struct, or one or two plain fields (no list, no map) further down."""
-    level: list[tuple[Path, Struct]] = [((), struct)]
+    level: list[tuple[Path, Record]] = [((), struct)]
     for _ in range(3):
         for path, this in level:
             if name in this.names:
@@ -163,16 +163,16 @@ def _below(struct: Struct, name: str) -> Path | None:
             ((*path, field), inner)
             for path, this in level
             for field in this.names
-            if field not in ("metadata", "status") and isinstance(inner := this.field(field), Struct)
+            if field not in ("metadata", "status") and isinstance(inner := this.field(field), Record)
         ]
     return None
 
 
-def _nearest_below(struct: Struct, name: str) -> Path | None:
+def _nearest_below(struct: Record, name: str) -> Path | None:
     """Nearest name one plain field further down: ``deviceclassname`` -> ``exactly.deviceClassName``."""
     for field in struct.names:
         inner = struct.field(field)
-        if isinstance(inner, Struct) and field not in ("metadata", "status") and (close := nearest(name, inner.names)):
+        if isinstance(inner, Record) and field not in ("metadata", "status") and (close := nearest(name, inner.names)):
             return (field, close)
     return None
 
@@ -180,7 +180,7 @@ def _nearest_below(struct: Struct, name: str) -> Path | None:
 def _wanted(shape: Shape) -> str:
     if isinstance(shape, List):
         return "a list"
-    if isinstance(shape, Map | Struct):
+    if isinstance(shape, Map | Record):
         return "a map"
     names = {"bool": "a boolean", "int32": "an integer", "int64": "an integer", "resource.Quantity": "a quantity"}
     if shape is INT32_OR_STRING:

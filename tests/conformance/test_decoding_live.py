@@ -18,7 +18,7 @@ from dractl.model.releases import COMPARED
 from dractl.validation import scalars
 from dractl.validation.decoding import decode
 from dractl.validation.schemas import of_release
-from dractl.validation.shapes import List, Map, Struct
+from dractl.validation.shapes import List, Map, Record
 from tests.oracle import control_plane, create
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Maker:
             api_version = version if group == "core" else f"{group}/{version}"
             self.kinds += [(api_version, kind, schemas.kind(api_version, kind)) for kind in schemas.kinds(file)]
 
-    def document(self) -> tuple[dict[str, Any], Struct]:
+    def document(self) -> tuple[dict[str, Any], Record]:
         api_version, kind, shape = self.random.choice(self.kinds)
         assert shape is not None
         made: dict[str, Any] = {"apiVersion": api_version, "kind": kind}
@@ -77,7 +77,7 @@ class Maker:
         choose = self.random.choice
         if self.random.random() < 0.02:
             return choose(ODD)
-        if isinstance(shape, Struct):
+        if isinstance(shape, Record):
             names = sorted(shape.names) if depth > 0 else []
             some = self.random.sample(names, min(len(names), choose([1, 2, 3, 4])))
             made = {name: self.value(shape.field(name), depth - 1) for name in some}
@@ -98,7 +98,7 @@ def cluster(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Iter
         yield running
 
 
-def difference(status: int, message: str, document: dict[str, Any], shape: Struct, release: str) -> str | None:
+def difference(status: int, message: str, document: dict[str, Any], shape: Record, release: str) -> str | None:
     ours = decode(document, shape, Target.of(release), ())
     wrong = [violation.said for violation in ours if violation.rule == "wrong-type"]
     unknown = {violation.field for violation in ours if violation.rule == "unknown-field"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl import editing
+from dractl.editing import Range
 from dractl.model import NEWEST, Target
 
 TARGET = Target.of(NEWEST)
@@ -156,10 +157,10 @@ def test_findings_have_ranges_levels_and_fixes() -> None:
     found = editing.diagnostics(text, "claim.yaml", TARGET)
     unknown = next(item for item in found if item.code == "DRA003")
     assert unknown.level == "error"
-    assert unknown.range == (9, 8, 9, 23)
+    assert unknown.range == Range(9, 8, 9, 23)
     assert unknown.fix is not None
     assert unknown.fix.safe
-    assert [(edit.range, edit.text) for edit in unknown.fix.edits] == [((9, 8, 9, 23), "deviceClassName")]
+    assert [(edit.range, edit.text) for edit in unknown.fix.edits] == [(Range(9, 8, 9, 23), "deviceClassName")]
 
 
 def test_what_is_only_likely_is_no_error() -> None:

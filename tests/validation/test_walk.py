@@ -13,7 +13,7 @@ import pytest
 from dractl.model import Target
 from dractl.validation.decoding import decode, identify
 from dractl.validation.scalars import number
-from dractl.validation.shapes import Struct
+from dractl.validation.shapes import Record
 
 if TYPE_CHECKING:
     from dractl.validation.violation import Violation
@@ -24,7 +24,7 @@ V1 = "resource.k8s.io/v1"
 def violations(document: dict[str, Any], release: str = "1.37") -> list[Violation]:
     target = Target.of(release)
     shape = identify(document, target)
-    assert isinstance(shape, Struct)
+    assert isinstance(shape, Record)
     return decode(document, shape, target, ())
 
 
