@@ -8,13 +8,20 @@ from importlib.util import find_spec
 
 from dractl.errors import Unsupported
 
-_PACKAGES = {"cel_expr_python": "cel-expr-python", "re2": "google-re2"}  # by module
+_PACKAGES = {"cel_expr_python": "cel-expr-python", "google.protobuf": "protobuf", "re2": "google-re2"}  # by module
 
 
 @cache
 def missing() -> tuple[str, ...]:
     """The packages needed for compiling and evaluating selectors that are not installed, by their names on PyPI."""
-    return tuple(package for module, package in _PACKAGES.items() if find_spec(module) is None)
+    return tuple(package for module, package in _PACKAGES.items() if not _installed(module))
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
 
 
 def why_not() -> str | None:

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import checks
-from dractl.cel.ast import Checked, decode
 from dractl.cel.cost import estimate
+from dractl.cel.decode import decode
 from dractl.cel.issues import Issue
 from dractl.cel.places import render
 from dractl.cel.program import Admission, Program
@@ -16,7 +16,7 @@ from dractl.cel.rewrite import rewritten
 from dractl.cel.values import COST_LIMIT, CelError
 
 if TYPE_CHECKING:
-    from dractl.cel.ast import Node
+    from dractl.cel.ast import Checked, Node
     from dractl.cel.environment import Declarations
 
 _SURROGATES = "[\ud800-\udfff]"  # Go strings cannot contain them: its JSON decoder replaces them
