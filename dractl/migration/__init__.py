@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dractl.migration.classes import classes_for
-from dractl.migration.migrate import Migrated, Migration, Remark
+from dractl.migration.migrate import Migrated, Migration
+from dractl.migration.plan import Remark
 
 __all__ = ["Migrated", "Migration", "Remark", "classes_for"]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from dractl.manifests.resolve import plain
+from dractl.manifests.dumping import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,30 +22,10 @@ def to_yaml(objects: Sequence[Mapping[str, Any]], comments: Mapping[str, Sequenc
     for item in objects:
         lines = (comments or {}).get(item.get("metadata", {}).get("name", ""), ())
         above = "".join(f"# {_printable(line)}\n" for line in lines)
-        body = yaml.dump(item, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=1000)
+        body = dump(item)
         parts.append(f"---\n{above}{body}")
     return "".join(parts)
 
 
 def _printable(line: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in line)
-
-
-@cache
-def _dumper() -> Any:
-    """A dumper that quotes strings that the API server would read as another type.
-
-    PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a boolean.
-    """
-    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-    class Dumper(base):  # type: ignore[misc]
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-            return True
-
-    def text(dumper: Any, value: str) -> Any:
-        style = None if isinstance(plain(value), str) else '"'
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, text)
-    return Dumper

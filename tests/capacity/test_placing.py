@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -295,18 +296,19 @@ def test_the_most_shares_that_fit_are_what_trying_everything_finds(devices: list
 def shares(free: tuple[int, ...], wants: list[int]) -> int:
     """Copies of which each takes an amount of one device for every request of ``wants``."""
 
-    def fits(left: tuple[int, ...], amounts: list[int]) -> bool:
+    @cache  # devices with as much left are alike
+    def fits(left: tuple[int, ...], amounts: tuple[int, ...]) -> bool:
         if not amounts:
             return True
         rest = amounts[1:]
         return any(
-            fits((*left[:i], size - amounts[0], *left[i + 1 :]), rest)
+            fits(tuple(sorted((*left[:i], size - amounts[0], *left[i + 1 :]))), rest)
             for i, size in enumerate(left)
             if size >= amounts[0]
         )
 
     copies = 0
-    while fits(free, wants * (copies + 1)):
+    while fits(tuple(sorted(free)), tuple(wants) * (copies + 1)):
         copies += 1
     return copies
 

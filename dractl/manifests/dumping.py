@@ -1,0 +1,36 @@
+"""Objects as YAML that the API server reads as they are."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import yaml
+
+from dractl.manifests.resolve import plain
+
+
+def dump(value: Any) -> str:
+    """A value as a YAML document in block style, its keys in their order."""
+    text: str = yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=1000)
+    return text
+
+
+@cache
+def _dumper() -> Any:
+    """A dumper that quotes strings that the API server would read as another type.
+
+    PyYAML writes ``1e50`` and ``n`` without quotes, which sigs.k8s.io/yaml reads as a number and a boolean.
+    """
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Dumper(base):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def text(dumper: Any, value: str) -> Any:
+        style = None if isinstance(plain(value), str) else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return Dumper

@@ -1,0 +1,246 @@
+"""The changes that turn one pod specification: claims in place of device plugins' resources."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.lint.placeholders import holds_placeholder
+from dractl.migration import labels
+from dractl.migration.edits import Change, Prepend, Remove
+from dractl.migration.resources import GPU, Wanted, is_extended, mig, wanted, why_not
+from dractl.migration.templates import Shape, Template
+from dractl.objects.values import items, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dractl.manifests import Document, Position
+    from dractl.manifests.documents import Path
+
+_TOLERATION = (
+    "if nodes carry a taint {resource}, add a toleration (--tolerate): the admission plugin ExtendedResourceToleration "
+    "adds it for extended resources only"
+)
+
+
+class Remark(Struct, frozen=True):
+    """A remark on a place: something left to be done by hand, or to know."""
+
+    position: Position
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.position.file}:{self.position.line}:{self.position.column}: {self.message}"
+
+
+class Plan(Struct, frozen=True):
+    """What becomes of a pod specification of ``document``: the changes that turn it, the templates that they name, what
+    is to be said about it, and the device plugins' resources that it asks for. No changes: there is nothing to turn."""
+
+    document: Document
+    remarks: tuple[Remark, ...]
+    resources: frozenset[str] = frozenset()
+    changes: tuple[Change, ...] = ()
+    templates: tuple[Template, ...] = ()
+
+
+class Use(Struct, frozen=True):
+    """A container's request for a resource."""
+
+    container: Path
+    resource: str
+    count: int
+    starts_before: bool
+    """An init container that ends before the containers start, and whose devices they get."""
+
+
+class Asked(Struct, frozen=True):
+    """What the containers of a pod ask device plugins for, the keys that go with it, and what cannot be turned."""
+
+    uses: tuple[Use, ...]
+    keys: tuple[Path, ...]
+    remarks: tuple[Remark, ...]
+
+
+class _Labels(Struct, frozen=True):
+    """The selectors and the MIG profile that a pod's node labels choose, and the labels that go with them."""
+
+    selectors: tuple[str, ...] = ()
+    profile: str | None = None
+    keys: tuple[Path, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+class _Claim(Struct, frozen=True):
+    """A claim of the pod for a container's use, and the template that it is made from."""
+
+    use: Use
+    name: str
+    template: Template
+
+
+def plan(
+    document: Document,
+    path: Path,
+    spec: Mapping[str, Any],
+    template_for: Callable[[Shape], Template],
+    tolerated: Callable[[str], bool],
+) -> Plan:
+    """The plan for the pod specification at ``path``. ``tolerated``: True for a resource if pods are to tolerate the
+    taint that is called as it."""
+    pod = asked(document, path, spec)
+    if not pod.uses:
+        return Plan(document, pod.remarks)
+    chosen = _node_labels(document, path, spec, pod.uses)
+    devices = {use: _devices(use, chosen) for use in pod.uses}
+    claims = _claims(spec, devices, template_for)
+    made: dict[str, _Claim] = {}
+    for claim in claims:
+        made.setdefault(claim.name, claim)
+    resources = dict.fromkeys(use.resource for use in pod.uses)
+    missing = [key for key in resources if tolerated(key) and not _tolerates(spec, key)]
+
+    remarks = [*pod.remarks, *chosen.remarks]
+    for claim in made.values():
+        place = document.locate((*claim.use.container, "resources"), key=True)
+        remarks += (Remark(place, note) for note in devices[claim.use].notes)
+    if any(what.driver == GPU for what in devices.values()) and not (
+        tolerated("nvidia.com/gpu") or _tolerates(spec, "nvidia.com/gpu")
+    ):
+        place = document.locate((*path, "containers"), key=True)
+        remarks.append(Remark(place, _TOLERATION.format(resource="nvidia.com/gpu")))
+
+    entries = tuple({"name": name, "resourceClaimTemplateName": claim.template.name} for name, claim in made.items())
+    tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
+    changes = (
+        *([Prepend(path, "tolerations", tolerations, "containers")] if missing else []),
+        Prepend(path, "resourceClaims", entries, "containers"),
+        *_container_claims(document, pod, claims),
+        # A key is removed after what names it as the place before which a list is put.
+        *map(Remove, (*pod.keys, *chosen.keys)),
+    )
+    return Plan(
+        document, tuple(remarks), frozenset(resources), changes, tuple(claim.template for claim in made.values())
+    )
+
+
+def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Asked:
+    """What the containers of the pod specification at ``path`` ask device plugins for."""
+    uses: list[Use] = []
+    keys: list[Path] = []
+    remarks: list[Remark] = []
+    for kind in ("initContainers", "containers"):
+        for at, item in enumerate(items(spec.get(kind))):
+            container = (*path, kind, at)
+            counts: dict[str, int] = {}
+            for part in ("limits", "requests"):
+                amounts = mapping(mapping(mapping(item).get("resources")).get(part))
+                turned: list[Path] = []
+                for resource, amount in amounts.items():
+                    if not isinstance(resource, str) or not is_extended(resource):
+                        continue
+                    where = (*container, "resources", part, resource)
+                    reason, count = _count(resource, amount)
+                    if reason:
+                        remarks.append(Remark(document.locate(where, key=True), reason))
+                    elif count and counts.setdefault(resource, count) == count:
+                        turned.append(where)
+                keys += [(*container, "resources", part)] if turned and len(turned) == len(amounts) else turned
+            before = kind == "initContainers" and mapping(item).get("restartPolicy") != "Always"
+            uses += [Use(container, resource, count, before) for resource, count in counts.items()]
+    return Asked(tuple(uses), tuple(keys), tuple(remarks))
+
+
+def _count(resource: str, amount: Any) -> tuple[str | None, int]:
+    """Why a request cannot be turned, or the devices that it is for."""
+    if holds_placeholder(resource) or holds_placeholder(amount):
+        return f"{resource}: {amount} is filled in later; render the manifest first", 0
+    if wanted(resource) is None:
+        return why_not(resource), 0
+    written = str(amount)
+    if not (written.isascii() and written.isdecimal() and len(written) < 10):
+        return f"{resource}: {amount!r} is not a whole number of devices", 0
+    return None, int(written)
+
+
+def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: Sequence[Use]) -> _Labels:
+    if not any(use.resource.startswith(labels.PREFIX) for use in uses):
+        return _Labels()
+    wished = mapping(spec.get("nodeSelector"))
+    selectors: list[str] = []
+    keys: list[Path] = []
+    remarks: list[Remark] = []
+    profile = None
+    for label, value in wished.items():
+        if not str(label).startswith(labels.PREFIX):
+            continue
+        where = (*path, "nodeSelector", label)
+        chosen = None if holds_placeholder(value) else labels.selectors(label, str(value))
+        if chosen is None:
+            why = f"{label} is kept: it is filled in later" if holds_placeholder(value) else labels.why_kept(label)
+            remarks.append(Remark(document.locate(where, key=True), why))
+            continue
+        if label == "nvidia.com/gpu.product":
+            profile = labels.without_suffixes(str(value))[1]
+        selectors += chosen
+        keys.append(where)
+    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    if labels.PREFIX in json.dumps(affinity, default=str):
+        place = document.locate((*path, "affinity", "nodeAffinity"), key=True)
+        remarks.append(Remark(place, "nodeAffinity is kept: GPU Feature Discovery must keep labelling nodes"))
+    if keys and len(keys) == len(wished):
+        keys = [(*path, "nodeSelector")]
+    return _Labels(tuple(selectors), profile, tuple(keys), tuple(remarks))
+
+
+def _devices(use: Use, chosen: _Labels) -> Wanted:
+    """The devices that stand for a use; node labels choose among NVIDIA's."""
+    devices = wanted(use.resource)
+    assert devices is not None
+    if devices.driver != GPU:
+        return devices
+    if chosen.profile is not None and devices.device_class == GPU:
+        # Strategy "single": MIG devices are called nvidia.com/gpu.
+        devices = replace(mig(chosen.profile), notes=devices.notes)
+    return replace(devices, selectors=devices.selectors + chosen.selectors)
+
+
+def _claims(
+    spec: Mapping[str, Any], devices: Mapping[Use, Wanted], template_for: Callable[[Shape], Template]
+) -> tuple[_Claim, ...]:
+    """A claim for each use, but one for an init container and the containers after it: kubelet gives them its devices
+    (pkg/kubelet/cm/devicemanager)."""
+    names = {text(mapping(claim).get("name")) for claim in items(spec.get("resourceClaims"))}
+    claims: list[_Claim] = []
+    for use in sorted(devices, key=lambda one: one.starts_before):
+        lent = (c for c in claims if use.starts_before and c.use.resource == use.resource and c.use.count >= use.count)
+        if lender := next(lent, None):
+            claims.append(replace(lender, use=use))
+            continue
+        what = devices[use]
+        name, number = what.name, 1
+        while name in names:
+            number += 1
+            name = f"{what.name}-{number}"
+        names.add(name)
+        claims.append(_Claim(use, name, template_for(Shape(what.name, what.device_class, use.count, what.selectors))))
+    return tuple(claims)
+
+
+def _container_claims(document: Document, pod: Asked, claims: Sequence[_Claim]) -> Iterator[Change]:
+    """``resources.claims`` of each container, before its first key."""
+    for container in dict.fromkeys(claim.use.container for claim in claims):
+        resources = (*container, "resources")
+        keys = [str(key) for key in document.at(resources)]
+        names = tuple({"name": claim.name} for claim in claims if claim.use.container == container)
+        alone = all((*resources, key) in pod.keys for key in keys)
+        yield Prepend(resources, "claims", names, keys[0], alone=alone)
+
+
+def _tolerates(spec: Mapping[str, Any], key: str) -> bool:
+    tolerations = [mapping(item) for item in items(spec.get("tolerations"))]
+    return any(item.get("key") == key or not item.get("key") for item in tolerations)
