@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.allocation import CLAIM_NAME
-from dractl.cel import reading
 from dractl.explain.shown import reason_of
+from dractl.reasons.limits import drivers_named
 from dractl.reasons.misfits import Evaluated, Saw
 from dractl.reasons.phrases import Names, Scope
 from dractl.scheduler.extended import as_written
@@ -201,9 +201,3 @@ def _groups(
         elsewhere = tuple(c.full_name for c in v.elsewhere)
         found.setdefault((v.group, refused, elsewhere, bool(v.victims)), []).append(v)
     return tuple(map(tuple, found.values()))
-
-
-def drivers_named(device_class: DeviceClass) -> frozenset[str]:
-    """The drivers that the selectors of a class compare ``device.driver`` with."""
-    expressions = (selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None)
-    return frozenset().union(*(reading(expression).drivers for expression in expressions))

@@ -42,6 +42,7 @@ from dractl.explain.refused import refused
 from dractl.explain.unread import blind_to, both, compares_devices, founded, sentences
 from dractl.reasons.claims import ClaimDeleting
 from dractl.reasons.phrases import Names
+from dractl.reasons.registry import of_stop
 from dractl.reasons.scheduling import NotPrepared, PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
@@ -339,9 +340,9 @@ class Explainer:
         """The causes of the subject, what matters most first."""
         attempt = case.attempt
         if attempt.stopped:
-            return tuple(pods.of_stop(stop, case) for stop in attempt.stopped)
+            return tuple(of_stop(stop, self.scheduler) for stop in attempt.stopped)
         if attempt.late is not None:
-            return (pods.of_late(attempt.late),)
+            return (of_stop(attempt.late, self.scheduler),)
         if attempt.fits:
             return ()
         ranked = tuple(over_nodes(case, cause, found) for cause in rank(case, found))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dractl.cluster.state import maps_at, text_at
-from dractl.scheduler import stops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +31,6 @@ _NOWHERE = {
 _ELSEWHERE = {
     "ResourceClaim": ("claims of other namespaces", "devices that they hold look free"),
     "Pod": ("pods of other namespaces", "what they use on a node is not counted"),
-}
-
-# The kind of the object that a stop says does not exist.
-_EVIDENCE: dict[type[Stop], str] = {
-    stops.TemplateMissing: "ResourceClaimTemplate",
-    stops.ClaimMissing: "ResourceClaim",
-    stops.ClassMissing: "DeviceClass",
-    stops.NoNodes: "Node",
 }
 
 
@@ -98,8 +89,8 @@ def _relevant(state: ClusterState, question: Question, *, allocates: bool) -> It
 
 def founded(found: tuple[Stop, ...], rights: Rights) -> tuple[Stop, ...]:
     """The stops that do not come from objects that may exist and may not be read."""
-    missing = {one.kind for one in rights.hidden(*_EVIDENCE.values())}
-    return tuple(stop for stop in found if _EVIDENCE.get(type(stop)) not in missing)
+    missing = {one.kind for one in rights.hidden(*(stop.absent for stop in found))}
+    return tuple(stop for stop in found if stop.absent not in missing)
 
 
 def sentences(blind: tuple[Blind, ...]) -> Iterator[str]:

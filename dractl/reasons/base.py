@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.stops import Late, Stop
 
 C = TypeVar("C", bound="Cause")
 
@@ -52,19 +54,26 @@ class Cause(Struct, frozen=True, kw_only=True):
     """Why a subject is not placed, as a value. Each subclass has the fields that such a cause really has, the sentence
     about it, and the steps where no change of objects helps.
 
-    ``page`` is the page of its code, which is never given another meaning; classes with one code share it. ``identity``
+    ``page`` is the page of its code, which is never given another meaning; classes with one code share it. ``stops``
+    are the scheduler's own values for it, where it stops a pod before any node or after one was found. ``identity``
     names the fields by which causes of several nodes are the same one, ``shown`` the fields whose key in JSON is not
     their own name. ``beside_fixes``: its steps are shown even where fixes are, since no change of objects reaches it.
     ``underlying``: others only follow from it, so its steps come first.
     """
 
     page: ClassVar[ReasonPage]
+    stops: ClassVar[tuple[type[Stop | Late], ...]] = ()
     identity: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[Mapping[str, str]] = {}
     beside_fixes: ClassVar[bool] = False
     underlying: ClassVar[bool] = False
 
     nodes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
+        """The cause that a stop of one of the classes ``stops`` is, with what the cluster has instead."""
+        raise NotImplementedError
 
     def sentence(self, names: Names, scope: Scope) -> str:
         """What is wrong: the request first, then what was found, and what is allowed or nearest."""

@@ -10,12 +10,15 @@ from msgspec.structs import replace
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, soon
 from dractl.reasons.phrases import Scope, first
+from dractl.scheduler import quota
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.stops import Stop
 
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "
@@ -281,6 +284,7 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
 class PodsNotCreated(Cause, frozen=True, kw_only=True):
     """``owner`` cannot create its pods; ``event`` is the newest refusal."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (quota.PodsNotCreated,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "pods-not-created",
         "the workload cannot create its pods",
@@ -294,6 +298,10 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     owner: str
     event: str = ""
 
+    @classmethod
+    def of_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:
+        return cls(owner=f"the owner of pod {stop.pod}", event=stop.message)
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"{self.owner} cannot create its pods: {self.event}"
 
@@ -304,11 +312,12 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 f"create ServiceAccount {account}, or correct serviceAccountName where the pods are written",
                 f"kubectl get serviceaccounts -n {asked.namespace}",
             )
-        quota = _QUOTA.search(self.event)
-        if quota is not None:
+        exceeded = _QUOTA.search(self.event)
+        if exceeded is not None:
             yield NextStep(
-                f"raise quota {quota[1]}, or lower what the pods ask for (requested: {quota[2]}; limited: {quota[3]})",
-                f"kubectl edit resourcequota {quota[1]} -n {asked.namespace}",
+                f"raise quota {exceeded[1]}, or lower what the pods ask for (requested: {exceeded[2]}; "
+                f"limited: {exceeded[3]})",
+                f"kubectl edit resourcequota {exceeded[1]} -n {asked.namespace}",
             )
         yield NextStep(
             "see why the pods are refused",

@@ -5,15 +5,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from dractl.cluster.state import map_at
+from dractl.model.nearest import nearest
+from dractl.objects import Claim
 from dractl.reasons.base import SEE_CLAIM, SEE_POD_CLAIMS, STOPPED, Cause, OfClaim, ReasonPage
+from dractl.reasons.limits import QuotaExceeded
 from dractl.reasons.next_step import CONTROLLERS, NextStep, add_the_rest, soon
+from dractl.scheduler import preenqueue
+from dractl.scheduler.admission import ADMIN_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dractl.cluster.state import ClusterState
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.stops import Stop
 
+_OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
+_CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
+_NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
 # k8s.io/apiserver/pkg/admission/plugin: policies deny "request", webhooks "the request", and a message follows
 _DENIALS = ("denied the request: ", "denied request: ")
 
@@ -23,6 +35,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     name in other namespaces; ``none_known``: the input has no claim at all, and may lack those of the cluster;
     ``unlabelled`` is the namespace, if its missing label for adminAccess may be why the claim was refused."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimMissing,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-missing",
         "the claim that the pod names does not exist",
@@ -40,6 +53,26 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     none_known: bool = False
     unlabelled: str | None = None
     template: str | None = None
+
+    @classmethod
+    def of_stop(cls, stop: preenqueue.ClaimMissing, scheduler: Scheduler) -> Cause:
+        state, (namespace, claim) = scheduler.state, stop.claim
+        here = [
+            name
+            for (ns, name), value in state.all("ResourceClaim").items()
+            if ns == namespace and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
+        ]
+        labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
+        unlabelled = state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
+        return cls(
+            pod_claim=stop.pod_claim,
+            claim=f"{namespace}/{claim}",
+            nearest=nearest(claim, here),
+            elsewhere=_elsewhere(state, "ResourceClaim", claim),
+            none_known=not state.listed("ResourceClaim"),
+            unlabelled=namespace if unlabelled else None,
+            template=None if stop.template is None else f"{namespace}/{stop.template}",
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.none_known:
@@ -79,6 +112,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
     own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
     ``template_is_younger``: the template was created after the pod; ``new``: the pod was created moments ago."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimNotCreated,)
     page: ClassVar[ReasonPage] = ClaimMissing.page
     beside_fixes: ClassVar[bool] = True
 
@@ -88,6 +122,24 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
     webhook: str = ""
     template_is_younger: bool = False
     new: bool = False
+
+    @classmethod
+    def of_stop(cls, stop: preenqueue.ClaimNotCreated, scheduler: Scheduler) -> Cause:
+        namespace, template = stop.template
+        event = stop.event
+        if "exceeded quota: " in event:
+            refusal = event[event.index("exceeded quota: ") :]
+            quota = refusal.removeprefix("exceeded quota: ").partition(",")[0]
+            return QuotaExceeded(pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal)
+        return cls(
+            pod_claim=stop.pod_claim,
+            template=f"{namespace}/{template}",
+            event=event,
+            refusal=event.partition(_CREATING)[2].strip(),
+            webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
+            template_is_younger=stop.younger,
+            new=stop.new,
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"the claim of template {self.template} has not been created"
@@ -122,6 +174,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
 class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     """The pod names a ResourceClaimTemplate (``namespace/name``) that does not exist."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.TemplateMissing,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "template-missing",
         "the ResourceClaimTemplate that the pod names does not exist",
@@ -136,6 +189,18 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     nearest: str | None = None
     elsewhere: tuple[str, ...] = ()
     none_known: bool = False
+
+    @classmethod
+    def of_stop(cls, stop: preenqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
+        state, (namespace, template) = scheduler.state, stop.template
+        here = [name for (ns, name) in state.all("ResourceClaimTemplate") if ns == namespace]
+        return cls(
+            pod_claim=stop.pod_claim,
+            template=f"{namespace}/{template}",
+            nearest=nearest(template, here),
+            elsewhere=_elsewhere(state, "ResourceClaimTemplate", template),
+            none_known=not state.listed("ResourceClaimTemplate"),
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.none_known:
@@ -159,6 +224,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
 class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
     """The claim was made for an earlier pod of the same name."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimNotOwned,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-not-owned",
         "the claim belongs to another pod of the same name",
@@ -168,6 +234,10 @@ class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
         STOPPED,
     )
 
+    @classmethod
+    def of_stop(cls, stop: preenqueue.ClaimNotOwned, scheduler: Scheduler) -> Cause:
+        return cls(pod_claim=stop.claim.name, claim=stop.claim.full_name)
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"claim {self.claim} was made for another pod of this name: this pod does not own it"
 
@@ -176,6 +246,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is reserved for and that
     no longer exist."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimDeleting,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-deleting",
         "the claim is being deleted",
@@ -191,6 +262,18 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     gone: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     asked: bool = False  # the question is about the claim itself
+
+    @classmethod
+    def of_stop(cls, stop: preenqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:
+        state, claim = scheduler.state, stop.claim
+        gone = (name for name in stop.users if state.get("Pod", (claim.key[0], name)) is None)
+        return cls(
+            pod_claim=claim.name or None,
+            claim=claim.full_name,
+            users=stop.users,
+            gone=tuple(gone) if state.has("Pod") else (),
+            finalizers=stop.finalizers,
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.asked:
@@ -211,6 +294,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
 class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimUnsetSource,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "claim-unset-source",
         "an entry of spec.resourceClaims names no claim",
@@ -223,6 +307,10 @@ class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
 
     old_form: bool = False
 
+    @classmethod
+    def of_stop(cls, stop: preenqueue.ClaimUnsetSource, scheduler: Scheduler) -> Cause:
+        return cls(pod_claim=stop.pod_claim, old_form=stop.old_form)
+
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"pod claim {self.pod_claim} names neither a resourceClaimName nor a resourceClaimTemplateName"
         return why + (" (the old form source: {…} is no longer read)" if self.old_form else "")
@@ -231,6 +319,7 @@ class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
 class SchedulingGated(Cause, frozen=True, kw_only=True):
     """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the pod is for."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.SchedulingGated,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "scheduling-gated",
         "the pod has scheduling gates",
@@ -244,6 +333,10 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
 
     gates: tuple[str, ...] = ()
     queue: str = ""
+
+    @classmethod
+    def of_stop(cls, stop: preenqueue.SchedulingGated, scheduler: Scheduler) -> Cause:
+        return cls(gates=stop.gates, queue=stop.queue)
 
     def sentence(self, names: Names, scope: Scope) -> str:
         gates = ", ".join(self.gates)
@@ -264,3 +357,18 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
                 f"ask the owner of the gate {self.gates[0]}: it removes the gate when it releases the pod",
                 f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
             )
+
+
+def _elsewhere(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
+    """The objects of a kind that have the name in other namespaces."""
+    return tuple(sorted("/".join(key) for key in state.all(kind) if key[1] == name))
+
+
+def _mentions_admin(state: ClusterState) -> bool:
+    return any(
+        ADMIN_LABEL in map_at(namespace, "metadata", "labels") for namespace in state.all("Namespace").values()
+    ) or any(
+        request.fields.get("adminAccess")
+        for claim in state.all("ResourceClaim").values()
+        for request in Claim.of(None, claim, ("spec",)).alternatives
+    )

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from dractl.reasons.base import SEE_CLAIM, STOPPED, OfClaim, OfRequest, OfRequests, ReasonPage
+from dractl.cel import reading
+from dractl.cluster.state import maps_at, text_at
+from dractl.model import Target
+from dractl.model.nearest import nearest
+from dractl.reasons.base import SEE_CLAIM, STOPPED, Cause, OfClaim, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, NextStep, add_the_rest
 from dractl.reasons.phrases import first, plural
-from dractl.scheduler.quota import CLAIMS
+from dractl.scheduler import admission, attempt, quota
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dractl.cluster.state import ClusterState
+    from dractl.model import DeviceClass, Quantity
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.stops import Stop
 
 
 class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
@@ -21,6 +29,7 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
     known."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (quota.QuotaExceeded,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "quota-exceeded",
         "a ResourceQuota forbids the claim",
@@ -43,12 +52,27 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     more: int | str = 0
     event: str = ""
 
+    @classmethod
+    def of_stop(cls, stop: quota.QuotaExceeded, scheduler: Scheduler) -> Cause:
+        per_class = stop.resource.endswith(quota.PER_CLASS)
+        return cls(
+            pod_claim=stop.pod_claim or None,
+            request_name=stop.request.name if stop.request is not None else None,
+            device_class=stop.resource.removesuffix(quota.PER_CLASS) if per_class else None,
+            resource=stop.resource,
+            want=_number(stop.used + stop.need),
+            have=_number(stop.limit),
+            used=_number(stop.used),
+            more=_number(stop.need),
+            quotas=("/".join(stop.quota),),
+        )
+
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.event:
             return f"the claim of pod claim {self.pod_claim} was refused: {self.event}"
         limit: object = f"{self.have} {self.resource}"
-        if self.resource == CLAIMS and isinstance(self.have, int):
-            limit = f"{plural(self.have, 'claim')} ({CLAIMS})"
+        if self.resource == quota.CLAIMS and isinstance(self.have, int):
+            limit = f"{plural(self.have, 'claim')} ({quota.CLAIMS})"
         if self.device_class is not None and isinstance(self.have, int):
             limit = f"{plural(self.have, 'device')} of {self.device_class}"
         return f"quota {self.quotas[0]} allows {limit}; {self.used} used, {self.more} more wanted"
@@ -64,6 +88,7 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
 class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
     """A request wants adminAccess, and the namespace is not labelled for it."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (admission.AdminAccessNamespace,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "admin-access-namespace",
         "adminAccess needs a label on the namespace",
@@ -76,6 +101,10 @@ class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
 
     request_name: str
     namespace: str
+
+    @classmethod
+    def of_stop(cls, stop: admission.AdminAccessNamespace, scheduler: Scheduler) -> Cause:
+        return cls(pod_claim=stop.pod_claim, request_name=stop.request.name, namespace=stop.namespace)
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
@@ -90,6 +119,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
     names no class at all. ``driver`` is the one that installs a class of that name, where it is known; ``silent``: it
     publishes no devices."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (attempt.ClassMissing,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "class-missing",
         "the DeviceClass does not exist",
@@ -108,6 +138,26 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
     upstream: str = ""
     driver: str = ""
     silent: bool = False
+
+    @classmethod
+    def of_stop(cls, stop: attempt.ClassMissing, scheduler: Scheduler) -> Cause:
+        # Where a known driver installs a class of that name, only another one of that driver's can have been meant.
+        from dractl.drivers.classes import installed_by
+
+        state, wanted = scheduler.state, stop.device_class
+        known = sorted(name for _, name in state.all("DeviceClass"))
+        installed = installed_by(wanted, Target.of(scheduler.features.release))
+        driver = installed[0] if installed is not None else ""
+        own = {item.metadata.name for item in state.classes if driver in drivers_named(item)} if driver else set(known)
+        return cls(
+            request=stop.request,
+            device_class=wanted,
+            nearest=nearest(wanted, [name for name in known if name in own]) or _class_of_driver(state, wanted),
+            known=tuple(known),
+            none_known=not state.listed("DeviceClass"),
+            driver=driver,
+            silent=bool(driver) and all(item.spec.driver != driver for item in scheduler.slices),
+        )
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.upstream:
@@ -188,3 +238,24 @@ class ClaimLimit(OfRequests, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         wants = names.among(self.requests) if self.requests else "the requests"
         return f"claim {self.claim}: {wants} want {self.want or 'too many'} devices, and a claim can have {self.have}"
+
+
+def drivers_named(device_class: DeviceClass) -> frozenset[str]:
+    """The drivers that the selectors of a class compare ``device.driver`` with."""
+    expressions = (selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None)
+    return frozenset().union(*(reading(expression).drivers for expression in expressions))
+
+
+def _class_of_driver(state: ClusterState, driver: str) -> str | None:
+    """The class whose selector wants this driver, where a driver's name was written in place of the class."""
+    for (_, name), value in sorted(state.all("DeviceClass").items()):
+        for selector in maps_at(value, "spec", "selectors"):
+            if driver in text_at(selector, "cel", "expression"):
+                return name
+    return None
+
+
+def _number(amount: Quantity) -> int | str:
+    """A count as a number; of CPU, memory and the like the quantity."""
+    text = str(amount)
+    return int(text) if text.isdigit() else text

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from dractl.cluster.pods import event_about
+from dractl.cluster.state import text_at
+from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, see_node, twice_wanted
 from dractl.reasons.passing_taints import passing
 from dractl.reasons.phrases import first, listed
 from dractl.reasons.refusals import labels_text, unmet
-from dractl.scheduler.rejection import Untolerated
+from dractl.scheduler import attempt, prebind, volumes
+from dractl.scheduler.rejection import Untolerated, VolumeClaim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from dractl.cluster.state import ClusterState, Key
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
+    from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.rejection import NodeLabel, Unmet
+    from dractl.scheduler.stops import Late, Stop
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):
@@ -46,6 +53,7 @@ class PinnedNode(OfClaim, frozen=True, kw_only=True):
 class ReservedLimit(OfClaim, frozen=True, kw_only=True):
     """As many pods use the claim as may (``want``); ``have`` is their number."""
 
+    stops: ClassVar[tuple[type[Late], ...]] = (prebind.ReservedLimit,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "reserved-limit",
         "the claim is reserved for 256 pods",
@@ -58,6 +66,10 @@ class ReservedLimit(OfClaim, frozen=True, kw_only=True):
     have: int
     want: int
 
+    @classmethod
+    def of_stop(cls, stop: prebind.ReservedLimit, scheduler: Scheduler) -> Cause:
+        return cls(pod_claim=stop.claim.name, claim=stop.claim.full_name, have=stop.reserved, want=stop.limit)
+
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"claim {self.claim} is reserved for {self.have} pods; the limit is {self.want}"
 
@@ -68,6 +80,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
     that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (volumes.VolumeUnusable,)
     page: ClassVar[ReasonPage] = ReasonPage(
         "node-filter",
         "the node is refused before DRA is asked",
@@ -92,6 +105,11 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
     nearest: str | None = None
     tolerates: tuple[str, ...] = ()
+
+    @classmethod
+    def of_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
+        about = VolumeClaim("/".join(stop.volume_claim), _why_unbound(scheduler.state, stop.volume_claim))
+        return cls(plugin=stop.plugin, texts=(stop.text,), unmet=(about,))
 
     def sentence(self, names: Names, scope: Scope) -> str:
         used = f"mostly used by {first(self.users)}" if self.users else ""
@@ -143,7 +161,12 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 class NoNodes(Cause, frozen=True, kw_only=True):
     """The input has no node."""
 
+    stops: ClassVar[tuple[type[Stop], ...]] = (attempt.NoNodes,)
     page: ClassVar[ReasonPage] = NodeFilter.page
+
+    @classmethod
+    def of_stop(cls, stop: attempt.NoNodes, scheduler: Scheduler) -> Cause:
+        return cls()
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return "the input has no node on which the pod could run"
@@ -174,9 +197,9 @@ class Unchecked(Cause, frozen=True, kw_only=True):
             yield NextStep("see what the scheduler says", f"kubectl describe pod {asked.name} -n {asked.namespace}")
 
 
-def _volumes(volumes: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
+def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
     """Claims that are not bound, and where the volumes of the others are."""
-    for name, state in volumes:
+    for name, state in claims:
         if state in ("missing", "not in the input"):
             yield NextStep(
                 f"create PersistentVolumeClaim {name}, or name one that exists where the pod is written",
@@ -187,3 +210,25 @@ def _volumes(volumes: Sequence[tuple[str, str]], namespace: str) -> Iterator[Nex
         if state == "Bound":
             text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
         yield NextStep(text, f"kubectl describe pvc {name} -n {namespace}")
+
+
+def _why_unbound(state: ClusterState, key: Key) -> str:
+    """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its provisioner says."""
+    value = state.get("PersistentVolumeClaim", key)
+    if value is None:
+        near = nearest(key[1], [name for where, name in state.all("PersistentVolumeClaim") if where == key[0]])
+        return f"there is {near}" if near else ""
+    if text_at(value, "status", "phase") == "Bound":
+        return ""
+    name = text_at(value, "spec", "storageClassName")
+    if not name:
+        return ""
+    known = [known for _, known in state.all("StorageClass")]
+    if known and name not in known:
+        near = nearest(name, known)
+        return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
+    said = event_about(state, value, "ProvisioningFailed")
+    provisioner = text_at(state.get("StorageClass", ("", name)), "provisioner")
+    if said:
+        return said
+    return f"{provisioner} has not provisioned a volume of class {name}" if provisioner else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dractl.reasons import (
     amounts,
     between,
@@ -19,6 +21,10 @@ from dractl.reasons import (
     workloads,
 )
 from dractl.reasons.base import Cause, ReasonPage
+
+if TYPE_CHECKING:
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.stops import Late, Stop
 
 # In the order in which `dractl rule` lists their codes, as far as a pod gets.
 _MODULES = (
@@ -38,13 +44,19 @@ _MODULES = (
     between,
 )
 
-# The pages of all codes.
-REASONS: dict[str, ReasonPage] = {
-    kind.page.code: kind.page
+_REASONS = tuple(
+    kind
     for module in _MODULES
     for kind in vars(module).values()
-    if isinstance(kind, type)
-    and issubclass(kind, Cause)
-    and kind.__module__ == module.__name__
-    and "page" in vars(kind)
-}
+    if isinstance(kind, type) and issubclass(kind, Cause) and kind.__module__ == module.__name__
+)
+
+# The pages of all codes.
+REASONS: dict[str, ReasonPage] = {kind.page.code: kind.page for kind in _REASONS if "page" in vars(kind)}
+
+_BY_STOP = {stop: kind for kind in _REASONS for stop in vars(kind).get("stops", ())}
+
+
+def of_stop(stop: Stop | Late, scheduler: Scheduler) -> Cause:
+    """The cause that a stop of the scheduler is."""
+    return _BY_STOP[type(stop)].of_stop(stop, scheduler)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import NextStep, pods_on, twice_wanted
 from dractl.reasons.phrases import first, terminating
+from dractl.scheduler import prebind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from dractl.model.names import RequestRef
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.stops import Late
 
 # kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go and pkg/kubelet/cm/dra/manager.go
 _PREPARING = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
@@ -211,6 +214,11 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
     fit if the release did not have the bug."""
 
+    stops: ClassVar[tuple[type[Late], ...]] = (
+        prebind.NoAllocationTime,
+        prebind.EmptyMapping,
+        prebind.Miscounted,
+    )
     page: ClassVar[ReasonPage] = ReasonPage(
         "upstream-bug",
         "a known bug of this Kubernetes release",
@@ -229,6 +237,34 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     request: RequestRef | None = None
     devices: tuple[str, ...] = ()
+
+    @classmethod
+    def of_stop(
+        cls, stop: prebind.NoAllocationTime | prebind.EmptyMapping | prebind.Miscounted, scheduler: Scheduler
+    ) -> Cause:
+        match stop:
+            case prebind.NoAllocationTime(claim):
+                effect = (
+                    f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, "
+                    "or with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
+                    "allocated again"
+                )
+                users = tuple(c.name for c in claim.claim.status.reserved_for) if claim.claim is not None else ()
+                return cls(pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users)
+            case prebind.EmptyMapping(_, nodes):
+                effect = (
+                    "the pod has claims and wants an extended resource that a device class provides, and the device "
+                    f"plugin of node {nodes[0]} has it: the scheduler makes an empty claim for it and fails to bind "
+                    "the pod"
+                )
+                return cls(effect=effect, nodes=nodes)
+            case prebind.Miscounted():
+                claim = stop.open_claims[0]
+                effect = (
+                    "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "
+                    "counts allocations wrongly in this release"
+                )
+                return cls(pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue)
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if not self.fits_without:

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 from dractl.cluster.state import map_at
 from dractl.model import RequestRef
 from dractl.scheduler.quota import claim_refusals
-from dractl.scheduler.stops import AdminAccessNamespace
+from dractl.scheduler.stops import Stop
 
 if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
     from dractl.model import ResourceClaim
-    from dractl.scheduler.stops import QuotaExceeded
+    from dractl.scheduler.quota import QuotaExceeded
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+
+
+class AdminAccessNamespace(Stop, frozen=True):
+    """A request wants adminAccess, and the namespace lacks the label that allows it."""
+
+    pod_claim: str
+    request: RequestRef
+    namespace: str
 
 
 def admission(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ from dractl.scheduler.prebind import late
 from dractl.scheduler.preemption import preempt
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.snapshot import Snapshot
-from dractl.scheduler.stops import ClassMissing, NoNodes
+from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 if TYPE_CHECKING:
@@ -50,6 +50,32 @@ if TYPE_CHECKING:
 CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"
 TIMED_OUT = "timed out trying to allocate devices"
+
+
+class ClassMissing(Stop, frozen=True):
+    """A request names a DeviceClass that does not exist."""
+
+    absent: ClassVar[str] = "DeviceClass"
+
+    claim: PodClaim
+    request: RequestRef
+    device_class: str
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return f"request {self.request}: device class {self.device_class} does not exist"
+
+
+class NoNodes(Stop, frozen=True):
+    """The cluster has no node."""
+
+    absent: ClassVar[str] = "Node"
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return "no nodes available to schedule pods"
 
 
 class Scheduler:

@@ -9,18 +9,84 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import CLAIM_NAME
 from dractl.cluster.state import text_at
-from dractl.scheduler.stops import EmptyMapping, Miscounted, NoAllocationTime, ReservedLimit
+from dractl.scheduler.stops import Late
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.stops import Late
     from dractl.scheduler.verdict import NodeVerdict
 
 RESERVED_LIMIT = 256
 """Pods that may use a claim at a time (resourceapi.ResourceClaimReservedForMaxSize)."""
+
+
+class ReservedLimit(Late, frozen=True):
+    """The claim is reserved for as many pods as a claim may be."""
+
+    claim: PodClaim
+    reserved: int
+    limit: int
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return (
+            _reservation(self.claim)
+            + f"status.reservedFor: Too many: {self.reserved + 1}: must have at most {self.limit} items"
+        )
+
+
+class NoAllocationTime(Late, frozen=True):
+    """The claim was allocated without a time, as by a scheduler without binding conditions.
+
+    A scheduler that has them writes the time with the reservation of another pod, which the API server refuses
+    (dynamicresources.go bindClaim; pkg/apis/resource/validation, ValidateImmutableField of status.allocation).
+    """
+
+    claim: PodClaim
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return _reservation(self.claim) + ("status.allocation: Invalid value: null: field cannot be modified once set")
+
+
+class EmptyMapping(Late, frozen=True):
+    """The pod has claims and an extended resource that a class provides, and the device plugin of the node has it: the
+    scheduler makes an empty claim for the resource and cannot bind it (extendeddynamicresources.go
+    filterExtendedResources, patchPodExtendedResourceClaimStatus). ``pod`` is ``namespace/name``."""
+
+    pod: str
+    nodes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return (
+            'running PreBind plugin "DynamicResources": nil or empty request mappings, '
+            f"no update of pod {self.pod} ExtendedResourceClaimStatus"
+        )
+
+
+class Miscounted(Late, frozen=True):
+    """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.
+
+    ``open_claims`` are those to allocate.
+    """
+
+    open_claims: tuple[PodClaim, ...]
+
+    issue = "kubernetes#139016"
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return (
+            'running Score plugins: plugin "DynamicResources" failed with: '
+            f"number of allocations {len(self.open_claims)} is smaller than number of claims"
+        )
 
 
 def late(
@@ -64,3 +130,10 @@ def _miscounted(features: Features, claims: Sequence[PodClaim], nodes: Sequence[
         request.first_available for c in open_claims if c.claim for request in c.claim.spec.devices.requests
     )
     return Miscounted(open_claims) if mixed else None
+
+
+def _reservation(claim: PodClaim) -> str:
+    return (
+        f'running PreBind plugin "DynamicResources": add reservation to claim {claim.full_name}: '
+        f'ResourceClaim.resource.k8s.io "{claim.key[1]}" is invalid: '
+    )

@@ -7,7 +7,7 @@ dynamic-resource-allocation/resourceclaim/claim.go).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from msgspec import Struct
 
@@ -16,24 +16,86 @@ from dractl.cluster.pods import event_about, is_new
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.scheduler.admission import admission
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.stops import (
-    ClaimDeleting,
-    ClaimMissing,
-    ClaimNotCreated,
-    ClaimNotOwned,
-    ClaimUnsetSource,
-    SchedulingGated,
-    Stop,
-    TemplateMissing,
-)
+from dractl.scheduler.stops import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Key
     from dractl.model import Pod, PodResourceClaim, ResourceClaim
 
     Raw = Mapping[str, Any]
+
+_QUEUE = "kueue.x-k8s.io/queue-name"  # kubernetes-sigs/kueue apis/kueue/v1beta1
+
+
+class SchedulingGated(Stop, frozen=True):
+    """The pod has scheduling gates; ``queue`` (``namespace/name``) is Kueue's LocalQueue that it is for."""
+
+    gates: tuple[str, ...]
+    queue: str = ""
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message."""
+        return "Scheduling is blocked due to non-empty scheduling gates"
+
+
+class ClaimUnsetSource(Stop, frozen=True):
+    """An entry of ``spec.resourceClaims`` names neither a claim nor a template.
+
+    ``old_form``: it has the field ``source`` of 1.30 and earlier, which is no longer read.
+    """
+
+    pod_claim: str
+    old_form: bool
+
+
+class ClaimMissing(Stop, frozen=True):
+    """The claim does not exist in the pod's namespace. ``template``: the one that it was made from, if it was."""
+
+    absent: ClassVar[str] = "ResourceClaim"
+
+    pod_claim: str
+    claim: Key
+    template: str | None = None
+
+
+class TemplateMissing(Stop, frozen=True):
+    """The template does not exist in the pod's namespace, so the claim is not made."""
+
+    absent: ClassVar[str] = "ResourceClaimTemplate"
+
+    pod_claim: str
+    template: Key
+
+
+class ClaimNotCreated(Stop, frozen=True):
+    """The claim controller has not made the claim of a template that exists.
+
+    ``event`` is the newest FailedResourceClaimCreation about it; ``younger``: the template was created after the pod.
+    ``new``: the pod was created moments before the cluster was read.
+    """
+
+    pod_claim: str
+    template: Key
+    event: str
+    younger: bool
+    new: bool = False
+
+
+class ClaimNotOwned(Stop, frozen=True):
+    """The claim was made for another pod of the same name."""
+
+    claim: PodClaim
+
+
+class ClaimDeleting(Stop, frozen=True):
+    """The claim is being deleted. ``users`` are the pods that it is reserved for."""
+
+    claim: PodClaim
+    users: tuple[str, ...]
+    finalizers: tuple[str, ...]
 
 
 class Entry(Struct, frozen=True):
@@ -57,7 +119,10 @@ def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
     namespace = pod.metadata.namespace or _namespace_of(state, value)
     creates_claims = recreated or not pod.metadata.uid
     claims: list[PodClaim] = []
-    stops: list[Stop] = [SchedulingGated(pod.spec.scheduling_gates)] if pod.spec.scheduling_gates else []
+    stops: list[Stop] = []
+    if pod.spec.scheduling_gates:
+        queue = text_at(value, "metadata", "labels", _QUEUE)
+        stops.append(SchedulingGated(pod.spec.scheduling_gates, f"{namespace}/{queue}" if queue else ""))
     for reference in pod.spec.resource_claims:
         claim, found = _resolve(state, value, pod, namespace, reference, creates_claims)
         if claim is not None:

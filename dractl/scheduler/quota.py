@@ -14,7 +14,7 @@ from dractl.cluster.pods import ended
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.model import Quantity, RequestRef
 from dractl.scheduler.snapshot import pod_limits, pod_requests, quantity
-from dractl.scheduler.stops import PodsNotCreated, QuotaExceeded
+from dractl.scheduler.stops import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +32,26 @@ _ALL_COUNTS = 32  # resourceapi.AllocationResultsMaxSize
 _ONE = Quantity(1)
 _MUST_BE_GIVEN = frozenset(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory"))
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
+
+
+class QuotaExceeded(Stop, frozen=True):
+    """A ResourceQuota does not allow a claim, or (without ``pod_claim``) a pod: of ``limit`` for ``resource``, ``used``
+    is in use and ``need`` more is wanted. ``request`` asks for devices of the class that the quota limits."""
+
+    pod_claim: str
+    quota: Key
+    resource: str
+    limit: Quantity
+    used: Quantity
+    need: Quantity
+    request: RequestRef | None = None
+
+
+class PodsNotCreated(Stop, frozen=True):
+    """The API server refuses to create a pod, with the end of its message."""
+
+    pod: str
+    message: str
 
 
 def options(request: DeviceRequest) -> tuple[ExactDeviceRequest | DeviceSubRequest, ...]:

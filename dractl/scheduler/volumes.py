@@ -27,11 +27,12 @@ from dractl.scheduler.rejection import (
     instead,
 )
 from dractl.scheduler.snapshot import label_selector, node_selector, quantity
-from dractl.scheduler.stops import VolumeUnusable
+from dractl.scheduler.stops import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dractl.cluster.state import Key
     from dractl.scheduler.rejection import NodeLabel
     from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
 
@@ -48,6 +49,14 @@ _ZONES = {
     "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region": "topology.kubernetes.io/region",
 }
+
+
+class VolumeUnusable(Stop, frozen=True):
+    """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message."""
+
+    plugin: str
+    volume_claim: Key
+    text: str
 
 
 class Zone(Struct, frozen=True):

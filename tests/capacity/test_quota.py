@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import most, place, subject
-from dractl.scheduler.stops import PodsNotCreated, QuotaExceeded
+from dractl.scheduler.quota import PodsNotCreated, QuotaExceeded
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import claim, node, pod, request, state_of
 

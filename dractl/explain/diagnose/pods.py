@@ -4,257 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.pods import event_about
-from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import at, key_of, list_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
-from dractl.model.nearest import nearest
-from dractl.objects import Claim
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.binding import BindingPending
-from dractl.reasons.claims import (
-    ClaimDeleting,
-    ClaimMissing,
-    ClaimNotCreated,
-    ClaimNotOwned,
-    ClaimUnsetSource,
-    SchedulingGated,
-    TemplateMissing,
-)
-from dractl.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
-from dractl.reasons.nodes import NodeFilter, NoNodes, ReservedLimit
 from dractl.reasons.scheduling import UpstreamBug
-from dractl.scheduler import binding, stops
-from dractl.scheduler.admission import ADMIN_LABEL
+from dractl.scheduler import binding
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
-from dractl.scheduler.quota import PER_CLASS
-from dractl.scheduler.rejection import VolumeClaim
 from dractl.scheduler.snapshot import PodInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from dractl.cluster.state import ClusterState, Key
     from dractl.explain.case import Case
-    from dractl.model import Quantity
-    from dractl.model.names import RequestRef
     from dractl.reasons.base import Cause
     from dractl.scheduler.binding import BindingFailure
-    from dractl.scheduler.stops import Late, Stop
 
     Raw = Mapping[str, Any]
-
-
-# -- before any node --
-
-
-def of_stop(stop: Stop, case: Case) -> Cause:
-    """The cause of what ends an attempt before any node."""
-    state = case.state
-    match stop:
-        case stops.SchedulingGated(gates):
-            queue = text_at(case.question.value, "metadata", "labels", _QUEUE)
-            return SchedulingGated(gates=gates, queue=f"{case.question.key[0]}/{queue}" if queue else "")
-        case stops.ClaimUnsetSource(name, old_form):
-            return ClaimUnsetSource(pod_claim=name, old_form=old_form)
-        case stops.ClaimMissing():
-            return _missing_claim(stop, state)
-        case stops.TemplateMissing(name, (namespace, template)):
-            here = [n for (ns, n) in state.all("ResourceClaimTemplate") if ns == namespace]
-            return TemplateMissing(
-                pod_claim=name,
-                template=f"{namespace}/{template}",
-                nearest=nearest(template, here),
-                elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaimTemplate") if k[1] == template)),
-                none_known=not state.listed("ResourceClaimTemplate"),
-            )
-        case stops.ClaimNotCreated():
-            return _not_made(stop)
-        case stops.ClaimNotOwned(claim):
-            return ClaimNotOwned(pod_claim=claim.name, claim=claim.full_name)
-        case stops.ClaimDeleting(claim, users, finalizers):
-            gone = tuple(name for name in users if state.get("Pod", (claim.key[0], name)) is None)
-            return ClaimDeleting(
-                pod_claim=claim.name or None,
-                claim=claim.full_name,
-                users=users,
-                gone=gone if state.has("Pod") else (),
-                finalizers=finalizers,
-            )
-        case stops.AdminAccessNamespace(name, request, namespace):
-            return AdminAccessNamespace(pod_claim=name, request_name=request.name, namespace=namespace)
-        case stops.QuotaExceeded():
-            return QuotaExceeded(
-                pod_claim=stop.pod_claim or None,
-                request_name=stop.request.name if stop.request is not None else None,
-                device_class=stop.resource.removesuffix(PER_CLASS) if stop.resource.endswith(PER_CLASS) else None,
-                resource=stop.resource,
-                want=_number(stop.used + stop.need),
-                have=_number(stop.limit),
-                used=_number(stop.used),
-                more=_number(stop.need),
-                quotas=("/".join(stop.quota),),
-            )
-        case stops.PodsNotCreated(name, message):
-            return PodsNotCreated(owner=f"the owner of pod {name}", event=message)
-        case stops.ClassMissing(_, request, wanted):
-            return _missing_class(case, request, wanted)
-        case stops.VolumeUnusable(plugin, (namespace, volume_claim), text):
-            about = (VolumeClaim(f"{namespace}/{volume_claim}", _why_unbound(case, (namespace, volume_claim))),)
-            return NodeFilter(plugin=plugin, texts=(text,), unmet=about)
-        case stops.NoNodes():
-            return NoNodes()
-
-
-def _why_unbound(case: Case, key: Key) -> str:
-    """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its provisioner says."""
-    value = case.state.get("PersistentVolumeClaim", key)
-    if value is None:
-        near = nearest(key[1], [name for where, name in case.state.all("PersistentVolumeClaim") if where == key[0]])
-        return f"there is {near}" if near else ""
-    if text_at(value, "status", "phase") == "Bound":
-        return ""
-    name = text_at(value, "spec", "storageClassName")
-    if not name:
-        return ""
-    known = [known for _, known in case.state.all("StorageClass")]
-    if known and name not in known:
-        near = nearest(name, known)
-        return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
-    said = event_about(case.state, value, "ProvisioningFailed")
-    provisioner = text_at(case.state.get("StorageClass", ("", name)), "provisioner")
-    if said:
-        return said
-    return f"{provisioner} has not provisioned a volume of class {name}" if provisioner else ""
-
-
-def _number(amount: Quantity) -> int | str:
-    """A count as a number; of CPU, memory and the like the quantity."""
-    text = str(amount)
-    return int(text) if text.isdigit() else text
-
-
-_OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
-
-
-def _missing_claim(stop: stops.ClaimMissing, state: ClusterState) -> Cause:
-    namespace, claim = stop.claim
-    here = [
-        name
-        for (ns, name), value in state.all("ResourceClaim").items()
-        if ns == namespace and _OF_TEMPLATE not in map_at(value, "metadata", "annotations")  # made for another pod
-    ]
-    labels = map_at(state.get("Namespace", ("", namespace)), "metadata", "labels")
-    unlabelled = state.has("Namespace") and labels.get(ADMIN_LABEL) != "true" and _mentions_admin(state)
-    return ClaimMissing(
-        pod_claim=stop.pod_claim,
-        claim=f"{namespace}/{claim}",
-        nearest=nearest(claim, here),
-        elsewhere=tuple(sorted("/".join(k) for k in state.all("ResourceClaim") if k[1] == claim)),
-        none_known=not state.listed("ResourceClaim"),
-        unlabelled=namespace if unlabelled else None,
-        template=None if stop.template is None else f"{namespace}/{stop.template}",
-    )
-
-
-def _mentions_admin(state: ClusterState) -> bool:
-    return any(
-        ADMIN_LABEL in map_at(namespace, "metadata", "labels") for namespace in state.all("Namespace").values()
-    ) or any(
-        request.fields.get("adminAccess")
-        for claim in state.all("ResourceClaim").values()
-        for request in Claim.of(None, claim, ("spec",)).alternatives
-    )
-
-
-_CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
-_QUEUE = "kueue.x-k8s.io/queue-name"  # kubernetes-sigs/kueue apis/kueue/v1beta1
-_NO_ANSWER = 'failed calling webhook "'  # k8s.io/apiserver pkg/admission/plugin/webhook
-
-
-def _not_made(stop: stops.ClaimNotCreated) -> Cause:
-    namespace, template = stop.template
-    event = stop.event
-    if "exceeded quota: " in event:
-        refusal = event[event.index("exceeded quota: ") :]
-        quota = refusal.removeprefix("exceeded quota: ").partition(",")[0]
-        return QuotaExceeded(pod_claim=stop.pod_claim, quotas=(f"{namespace}/{quota}",), event=refusal)
-    return ClaimNotCreated(
-        pod_claim=stop.pod_claim,
-        template=f"{namespace}/{template}",
-        event=event,
-        refusal=event.partition(_CREATING)[2].strip(),
-        webhook=event.partition(_NO_ANSWER)[2].partition('"')[0],
-        template_is_younger=stop.younger,
-        new=stop.new,
-    )
-
-
-def _missing_class(case: Case, request: RequestRef, wanted: str) -> Cause:
-    """A class that does not exist. Where a known driver installs one of that name, only another one of that driver's
-    can have been meant."""
-    from dractl.drivers.classes import installed_by
-    from dractl.model import Target
-
-    known = sorted(name for _, name in case.state.all("DeviceClass"))
-    none_known = not case.state.listed("DeviceClass")
-    installed = installed_by(wanted, Target.of(case.scheduler.features.release))
-    if installed is None:
-        near = nearest(wanted, known) or _class_of_driver(case.state, wanted)
-        return ClassMissing(
-            request=request, device_class=wanted, nearest=near, known=tuple(known), none_known=none_known
-        )
-    driver = installed[0]
-    own = [name for name in known if driver in case.drivers_of(name)]
-    return ClassMissing(
-        request=request,
-        device_class=wanted,
-        nearest=nearest(wanted, own) or _class_of_driver(case.state, wanted),
-        known=tuple(known),
-        none_known=none_known,
-        driver=driver,
-        silent=driver not in case.drivers,
-    )
-
-
-def _class_of_driver(state: ClusterState, driver: str) -> str | None:
-    """The class whose selector wants this driver, where a driver's name was written in place of the class."""
-    for (_, name), value in sorted(state.all("DeviceClass").items()):
-        for selector in maps_at(value, "spec", "selectors"):
-            if driver in text_at(selector, "cel", "expression"):
-                return name
-    return None
-
-
-# -- after a node was found --
-
-
-def of_late(stop: Late) -> Cause:
-    """The cause of what fails after a node was found."""
-    match stop:
-        case stops.ReservedLimit(claim, reserved, limit):
-            return ReservedLimit(pod_claim=claim.name, claim=claim.full_name, have=reserved, want=limit)
-        case stops.NoAllocationTime(claim):
-            effect = (
-                f"claim {claim.full_name} was allocated without allocationTimestamp, by Kubernetes 1.35 or before, or "
-                "with DRADeviceBindingConditions off: no further pod can join it until its pods end and it is "
-                "allocated again"
-            )
-            users = tuple(c.name for c in claim.claim.status.reserved_for) if claim.claim is not None else ()
-            return UpstreamBug(pod_claim=claim.name or None, claim=claim.full_name, effect=effect, names=users)
-        case stops.EmptyMapping(_, nodes):
-            effect = (
-                "the pod has claims and wants an extended resource that a device class provides, and the device plugin "
-                f"of node {nodes[0]} has it: the scheduler makes an empty claim for it and fails to bind the pod"
-            )
-            return UpstreamBug(effect=effect, nodes=nodes)
-        case stops.Miscounted(claims):
-            effect = (
-                "one claim of the pod is allocated already and another has alternatives (firstAvailable): scoring "
-                "counts allocations wrongly in this release"
-            )
-            return UpstreamBug(pod_claim=claims[0].name, claim=claims[0].full_name, effect=effect, issue=stop.issue)
 
 
 def known_bug(case: Case) -> Cause | None:
