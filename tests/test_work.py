@@ -1,0 +1,84 @@
+"""How much work dractl does for a document and for a node, counted in calls of Python functions: everybody sees here
+what a clock would show only on a quiet machine.
+
+The counts are of one Python version (3.12 inlines comprehensions, 3.13 counts generators otherwise), and skip under
+others. A change that lowers a count by a tenth lowers its figure, too; one that raises it says why in its commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = (3, 11)
+CALLS = {"lint": 269_000, "explain": 296_000}
+"""Calls for 200 documents in files of their own, and for one pending pod on 200 nodes of eight GPUs."""
+
+_PROGRAM = """
+import contextlib, io, json, sys
+from pathlib import Path
+sys.path.insert(0, "benchmarks")
+import explain, inputs
+from dractl.cli.main import main
+
+folder = Path(sys.argv[1])
+
+def lint(count):
+    where = folder / f"lint-{count}"
+    inputs.many(where, count)
+    return ["lint", "--isolated", "--no-cache", "-j", "1", str(where)]
+
+def pending(count):
+    where = inputs.write(folder / f"{count}.json", explain.source(count))
+    return ["explain", "--isolated", "-f", str(where), "pod/train-0"]
+
+def calls(arguments):
+    total = 0
+    def count(frame, event, argument):
+        nonlocal total
+        total += event == "call"
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        sys.setprofile(count)
+        try:
+            main(arguments)
+        finally:
+            sys.setprofile(None)
+    return total
+
+counts = {}
+for name, make in (("lint", lint), ("explain", pending)):
+    calls(make(20))  # imports and compiled selectors are not work for a document
+    counts[name] = calls(make(200)), calls(make(400))
+print(json.dumps(counts))
+"""
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int]]:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(tmp_path_factory.mktemp("work"))],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name: (once, twice) for name, (once, twice) in json.loads(done.stdout).items()}
+
+
+@pytest.mark.skipif(sys.version_info[:2] != PYTHON, reason=f"the figures are of Python {PYTHON[0]}.{PYTHON[1]}")
+@pytest.mark.parametrize("name", CALLS)
+def test_no_more_work_than_recorded(name: str, counted: dict[str, tuple[int, int]]) -> None:
+    assert counted[name][0] <= 1.1 * CALLS[name]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_twice_the_input_is_at_most_twice_the_work(name: str, counted: dict[str, tuple[int, int]]) -> None:
+    once, twice = counted[name]
+    assert twice <= 2.1 * once
