@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers import reported
-from dractl.drivers.profile import Catalogue, Inventory, Options, one_slice, version_index
+from dractl.drivers.profile import Inventory, Known, one_slice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dractl.drivers.profile import Options
     from dractl.topology.machine import Machine
 
 
@@ -20,22 +19,15 @@ def unchanged(device: dict[str, Any]) -> dict[str, Any]:
     return device
 
 
-class Agent(Struct, frozen=True):
+class Agent(Known, frozen=True):
     """The profile of such a driver. ``shape`` completes a device with what the driver always adds."""
 
-    name: str
-    catalogue: Catalogue
-    classes: tuple[dict[str, Any], ...] = ()
     shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
 
     def present(self, machine: Machine) -> bool:
         return any(item.driver == self.name for item in machine.reported)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return self.classes
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(self.catalogue, self.name, options.versions.get(self.name))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         devices = [self.shape(device) for device in reported.devices(machine, self.name, self.catalogue)]
         if not devices:
             said = f"{self.name}: only its own agent knows the devices; list them as `reported` in a machine file"

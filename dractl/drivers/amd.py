@@ -1,48 +1,34 @@
 """``gpu.amd.com``: AMD GPUs, their partitions, and GPUs for virtual machines.
 
 Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go, discovery.go, driver.go), pkg/amdgpu/amdgpu.go;
-the versions are those of :mod:`dractl.drivers.amd_catalogue`.
+the versions are those of the pack of facts.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.drivers import amd_partitions, amd_vfio
-from dractl.drivers.amd_catalogue import BETWEEN, CATALOGUE, NAME, VENDOR, since
 from dractl.drivers.amd_devices import Unit, device, kfd_identities
-from dractl.drivers.profile import Inventory, Options, device_class, one_slice, version_index
-from dractl.errors import UsageError
+from dractl.drivers.amd_names import NAME, VENDOR
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.drivers.profile import Catalogue
     from dractl.topology.machine import Amdgpu, Gpu, Machine
 
 _DOMAIN = 4  # digits: the driver looks for [0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]:*
 
 
-class _Amd(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Amd(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(gpu.vendor == VENDOR and gpu.amd is not None for gpu in machine.gpus)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
-        own = device_class(NAME, "device.driver == 'gpu.amd.com'")
-        return (own, amd_partitions.SPX_CLASS) if options.flag(NAME, "autoPartition") else (own,)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:
         automatic, passed = (options.flag(NAME, setting) for setting in ("autoPartition", "vfioPassthrough"))
-        for setting, given in (("autoPartition", automatic), ("vfioPassthrough", passed)):
-            if given and not since(options, "2026.8"):
-                raise UsageError(f"{NAME}: {setting} came after 2025.10", hint=f"--driver-version {NAME}=2026.8")
         left_out: dict[str, str] = {}
         identities = kfd_identities(machine)
         found = [(gpu, gpu.amd) for gpu in _bound(machine, left_out, options)]
@@ -52,28 +38,28 @@ class _Amd(Struct, frozen=True):
         for number, (gpu, amd) in enumerate(numbered):
             assert amd is not None
             if automatic and amd.compute_partition is not None:
-                devices += amd_partitions.devices(_unit(gpu, amd, machine), number, options)
+                devices += amd_partitions.devices(_unit(gpu, amd, machine), number)
                 counters.append(amd_partitions.counter_set(number))
             else:
                 parts = [] if automatic else list(_partitions(gpu, amd, machine, options))
                 units = (_unit(gpu, amd, machine), *parts)
                 devices += (device(unit, options, identities[gpu.bdf or ""]) for unit in units)
         if passed:
-            devices += amd_vfio.devices(machine, options)
+            devices += amd_vfio.devices(machine)
             for one in devices:
                 left_out.pop(one["attributes"].get("pciAddr", {}).get("string", ""), None)
         devices.sort(key=lambda one: one["name"])
         slices = amd_partitions.slices(devices, counters, options) if counters else one_slice(devices)
-        asked = options.versions.get(NAME)
-        between = (f"{NAME}: {asked} is rendered as 2026.8; it may lack driverVersionFull",) if asked in BETWEEN else ()
-        return Inventory(slices, left_out=left_out, notices=(*between, *_notices(devices, options)))
+        return Inventory(slices, left_out=left_out, notices=_notices(devices, options))
 
 
-PROFILE = _Amd()
+PROFILE = _Amd(NAME)
 
 
 def _notices(devices: Sequence[dict[str, Any]], options: Options) -> tuple[str, ...]:
-    unknown = [] if since(options, "2026.8") else [one["name"] for one in devices if "family" not in one["attributes"]]
+    if options.has(NAME, "rewritten"):
+        return ()
+    unknown = [one["name"] for one in devices if "family" not in one["attributes"]]
     text = f"{NAME}: family of {', '.join(unknown)} is omitted: the driver asks libdrm, and KFD does not show it here"
     return (text,) if unknown else ()
 
@@ -90,11 +76,11 @@ def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iter
             left_out[gpu.bdf] = "the kernel knows no NUMA nodes, and the driver needs the NUMA node of each GPU"
         elif len(gpu.bdf.partition(":")[0]) != _DOMAIN:
             left_out[gpu.bdf] = "its PCI domain has more than four digits"
-        elif amd.compute_partition is None and not since(options, "2026.8"):
+        elif amd.compute_partition is None and not options.has(NAME, "rewritten"):
             left_out[gpu.bdf] = "it has no partition files; the driver leaves such GPUs out up to 2025.10"
-        elif since(options, "2026.8") and (amd.compute_partition is None) != (amd.memory_partition is None):
+        elif options.has(NAME, "rewritten") and (amd.compute_partition is None) != (amd.memory_partition is None):
             left_out[gpu.bdf] = "only one of its two partition files is there"
-        elif since(options, "2026.8") and amd.compute_partition not in (None, "spx") and gpu.source != "kfd":
+        elif options.has(NAME, "rewritten") and amd.compute_partition not in (None, "spx") and gpu.source != "kfd":
             left_out[gpu.bdf] = f"it is partitioned ({amd.compute_partition}) and KFD does not list it"
         else:
             yield gpu
@@ -124,7 +110,7 @@ def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> It
     if whole.pci is None or whole.pci.numa_node is None:
         return
     for part in amd.partitions:
-        if since(options, "2026.8") or (part.kfd_id == amd.kfd_id and amd.memory_partition is not None):
+        if options.has(NAME, "rewritten") or (part.kfd_id == amd.kfd_id and amd.memory_partition is not None):
             yield replace(
                 whole,
                 card_index=part.card_index,

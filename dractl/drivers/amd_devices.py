@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dractl.drivers.amd_catalogue import GPU, PARTITION, since
+from dractl.drivers.amd_names import GPU, NAME, PARTITION
 from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 
@@ -50,20 +50,20 @@ def product_name(name: str | None) -> str:
     return (name or "").strip().translate(_PRODUCT_NAME)
 
 
-def place(pci: PciDevice | None, options: Options) -> dict[str, Any]:
+def place(pci: PciDevice | None) -> dict[str, Any]:
     """Where a function is, of 2026.8 and later: the driver's own attribute and the standard ones."""
     return {
         "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
         **bus_id(pci),
         **pcie_root(pci),
-        **(numa_node(pci) if since(options, "main") else {}),
+        **numa_node(pci),
     }
 
 
-def place_of_gpu(pci: PciDevice | None, options: Options) -> dict[str, Any]:
+def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
     """The place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard attributes if the PCIe root is
     unknown."""
-    found = place(pci, options)
+    found = place(pci)
     return found if found.get(PCIE_ROOT) else {"numaNode": found["numaNode"]}
 
 
@@ -89,7 +89,7 @@ def kfd_identities(machine: Machine) -> dict[str, str]:
 def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     """The device of a GPU or a partition that exists. ``identity`` is that of :func:`kfd_identities`."""
     kind = GPU if unit.amd.compute_partition in (None, "spx") else PARTITION
-    current = since(options, "2026.8")
+    current = options.has(NAME, "rewritten")
     modes = (unit.amd.compute_partition, unit.amd.memory_partition)
     found: dict[str, Any] = {
         "type": kind,
@@ -98,7 +98,7 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     }
     if current:
         device_id = unit.pci.device if unit.pci is not None else None
-        found |= {**module_version(unit.gpu), "deviceID": device_id, **place_of_gpu(unit.pci, options)}
+        found |= {**module_version(unit.gpu), "deviceID": device_id, **place_of_gpu(unit.pci)}
     else:
         found |= _of_2025(unit, kind, identity)
     memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])

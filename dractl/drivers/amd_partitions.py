@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.amd_catalogue import GPU, PARTITION, since
 from dractl.drivers.amd_devices import module_version, place_of_gpu, product_name
-from dractl.drivers.profile import Slice, device_class
+from dractl.drivers.amd_names import GPU, NAME, PARTITION
+from dractl.drivers.profile import Slice
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 
 if TYPE_CHECKING:
@@ -30,16 +30,8 @@ _MODES = (
 )
 _DEVICES, _COUNTER_SETS = 64, 8  # the API's limits for a slice
 
-SPX_CLASS = device_class(
-    "gpu.amd.com-spx",
-    "device.driver == 'gpu.amd.com' && (!has(device.attributes['gpu.amd.com'].computePartition) || "
-    "device.attributes['gpu.amd.com'].computePartition == 'spx')",
-    extendedResourceName="amd.com/gpu",
-)
-"""The class that serves amd.com/gpu, which must be a whole GPU (docs/device-plugin-to-dra-partitions.md)."""
 
-
-def devices(unit: Unit, number: int, options: Options) -> Iterator[dict[str, Any]]:
+def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
     """The devices of one GPU that can be partitioned; ``number`` is its place in the order of addresses."""
     totals = {
         "memory": (unit.memory_bytes or 0, binary_quantity),
@@ -52,7 +44,7 @@ def devices(unit: Unit, number: int, options: Options) -> Iterator[dict[str, Any
         "pciAddr": unit.gpu.bdf,
         **module_version(unit.gpu),
         "deviceID": unit.pci.device if unit.pci is not None else None,
-        **place_of_gpu(unit.pci, options),
+        **place_of_gpu(unit.pci),
     }
     for compute, memory, count in _MODES:
         found = {
@@ -93,7 +85,7 @@ def slices(
     devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]], options: Options
 ) -> tuple[Slice, ...]:
     """Devices first, then counter sets; main splits both at the API's limits, 2026.8 does not."""
-    most, sets = (_DEVICES, _COUNTER_SETS) if since(options, "main") else (len(devices), len(counters))
+    most, sets = (_DEVICES, _COUNTER_SETS) if options.has(NAME, "split-slices") else (len(devices), len(counters))
     return (
         *(Slice(devices=tuple(devices[at : at + most])) for at in range(0, len(devices), most)),
         *(Slice(counter_sets=tuple(counters[at : at + sets])) for at in range(0, len(counters), sets)),

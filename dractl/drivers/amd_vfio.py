@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.amd_catalogue import VENDOR, VFIO
 from dractl.drivers.amd_devices import place
+from dractl.drivers.amd_names import VENDOR, VFIO
 from dractl.drivers.values import typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.drivers.profile import Options
     from dractl.topology.machine import Machine, PciDevice
 
 
-def devices(machine: Machine, options: Options) -> Iterator[dict[str, Any]]:
+def devices(machine: Machine) -> Iterator[dict[str, Any]]:
     """Physical functions that are bound to vfio-pci, then virtual functions of GPUs that AMD's gim driver has; each in
     the order of IOMMU groups as strings, then of addresses. Functions without a group are not published. None has a
     productName: that is a file of amdgpu.
@@ -36,7 +35,7 @@ def devices(machine: Machine, options: Options) -> Iterator[dict[str, Any]]:
             "isVF": _parent(pci) is not None,
             "deviceID": pci.device,
             "vendorID": pci.vendor,
-            **place(pci, options),
+            **place(pci),
         }
         yield {"name": f"gpu-vfio-{number}", "attributes": typed(found)}
 

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
     Slice,
-    device_class,
-    version_index,
 )
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.drivers.values import decimal_quantity, typed
@@ -37,77 +32,19 @@ _ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")  # pkg/pcie: exactly this fo
 _PLAIN, _WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
 _WHY_SKIPPED = "/sys does not show their package, core, NUMA node or cache"
 
-_SETTINGS = (
-    Setting("mode", "grouped, individual", "one device per group of CPUs, or one per CPU"),
-    Setting("groupBy", ", ".join(_GROUPS), "what forms a group; machine since 0.2"),
-    Setting("reservedCPUs", "a list such as 0-1,16", "CPUs that are not published"),
-    Setting(
-        "exposePCIeRoots",
-        "false, true",
-        "publish the PCIe roots near the CPUs, as a list (since 0.2; needs DRAListTypeAttributes)",
-    ),
-    Setting(
-        "publishNodeAllocatableResourceMapping",
-        "false, true",
-        "count the CPUs against the node's allocatable ones (main; needs DRANodeAllocatableResources)",
-    ),
-)
-CATALOGUE = Catalogue(
-    title="CPUs, exclusively allocated",
-    source="kubernetes-sigs/dra-driver-cpu pkg/device",
-    versions=("0.1", "0.2", "main"),
-    released="0.2",
-    tags={"0.1": ("v0.1.0",), "0.2": ("v0.2.0",)},
-    attributes=(
-        Attribute("dra.cpu/numCPUs", "int", "CPUs of the group", when="of groups"),
-        Attribute("dra.cpu/smtEnabled", "bool", "true if SMT is on"),
-        Attribute("dra.cpu/socketID", "int", "physical package", when="unless groupBy=machine"),
-        Attribute(
-            "dra.cpu/numaNodeID", "int", "NUMA node, under the driver's own name", when="of NUMA nodes and single CPUs"
-        ),
-        Attribute(
-            "dra.net/numaNode", "int", "NUMA node, to match network devices by", when="of NUMA nodes and single CPUs"
-        ),
-        Attribute(NUMA_NODE, "int", "NUMA node", "main", when="of NUMA nodes and single CPUs"),
-        Attribute("dra.cpu/cpuID", "int", "the kernel's CPU number", when="of single CPUs"),
-        Attribute("dra.cpu/coreID", "int", "physical core", when="of single CPUs"),
-        Attribute("dra.cpu/cacheL3ID", "int", "L3 cache, -1 where there is none", when="of single CPUs"),
-        Attribute(
-            "dra.cpu/coreType", "string", "kind of core", when="of single CPUs", values=("standard", "p-core", "e-core")
-        ),
-        Attribute(PCIE_ROOT, "strings", "PCIe roots near these CPUs", "0.2", when="with exposePCIeRoots, on amd64"),
-    ),
-    capacities=(Capacity("dra.cpu/cpu", "CPUs of the group; a claim can take some of them", when="of groups"),),
-    settings=_SETTINGS,
-    notes=(
-        "grouped devices have allowMultipleAllocations: a claim that names no amount of dra.cpu/cpu takes all of it",
-    ),
-)
 
-
-class _Cpu(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Cpu(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return machine.cpus.online is not None
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, 'device.driver == "dra.cpu"'),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version = CATALOGUE.versions[version_index(CATALOGUE, NAME, options.versions.get(NAME))]
+    def found(self, machine: Machine, options: Options) -> Inventory:
         mode = _choice(options, "mode", ("grouped", "individual"))
         group_by = _choice(options, "groupBy", _GROUPS)
         with_roots = options.flag(NAME, "exposePCIeRoots")
         mapped = options.flag(NAME, "publishNodeAllocatableResourceMapping")
-        if version == "0.1" and (group_by == "machine" or with_roots):
-            what = "exposePCIeRoots" if with_roots else "groupBy=machine"
-            raise UsageError(f"{NAME}: {what} came with 0.2", hint="--driver-version dra.cpu=0.2")
-        if mapped and version != "main":
-            raise UsageError(
-                f"{NAME}: publishNodeAllocatableResourceMapping came after 0.2", hint="--driver-version dra.cpu=main"
-            )
+        if group_by == "machine" and not options.has(NAME, "machine-groups"):
+            first = self.catalogue.changes["machine-groups"].since
+            raise UsageError(f"{NAME}: groupBy=machine came with {first}", hint=f"--driver-version {NAME}={first}")
         unreadable = next((root.name for root in machine.pcie_roots if root.local_cpus is None), None)
         if with_roots and _scans_roots(machine) and unreadable is not None:
             bus = unreadable.removeprefix("pci")
@@ -118,14 +55,13 @@ class _Cpu(Struct, frozen=True):
             cpus=_cpus(machine),
             reserved=_reserved(options),
             roots=_roots(machine) if with_roots else {},
-            smt=_smt(machine, version),
-            standard=version == "main",
+            smt=_smt(machine, clusters=options.has(NAME, "clusters")),
             mapped=mapped,
-            clusters=version != "0.1",
+            clusters=options.has(NAME, "clusters"),
         )
         devices = _individual(node) if mode == "individual" else _grouped(node, group_by)
         size = _WITH_LISTS if with_roots else _PLAIN
-        if mode == "grouped" and version != "main":
+        if mode == "grouped" and not options.has(NAME, "split-groups"):
             size = max(len(devices), 1)  # up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
         slices = tuple(Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size))
         skipped = cpulist.parse(machine.cpus.online or "") - node.cpus.keys()
@@ -133,25 +69,23 @@ class _Cpu(Struct, frozen=True):
         return Inventory(slices, notices=tuple(notices))
 
 
-PROFILE = _Cpu()
+PROFILE = _Cpu(NAME)
 
 
 class _Node(Struct, frozen=True):
     """The input of devices. ``cpus`` are the CPUs that the driver publishes, each with its core; ``roots`` the CPUs
-    near each PCIe root; ``standard`` says whether resource.kubernetes.io/numaNode is published."""
+    near each PCIe root."""
 
     machine: Machine
     cpus: dict[int, Core]
     reserved: frozenset[int]
     roots: dict[str, frozenset[int]]
     smt: bool
-    standard: bool
     mapped: bool
     clusters: bool
 
     def numa(self, node: int) -> dict[str, Any]:
-        standard = {NUMA_NODE: node} if self.standard else {}
-        return {**standard, "dra.cpu/numaNodeID": node, "dra.net/numaNode": node}
+        return {NUMA_NODE: node, "dra.cpu/numaNodeID": node, "dra.net/numaNode": node}
 
     def near(self, cpus: Iterable[int]) -> list[str] | None:
         wanted = frozenset(cpus)
@@ -181,7 +115,7 @@ def _cpus(machine: Machine) -> dict[int, Core]:
     return dict(sorted(found.items()))
 
 
-def _smt(machine: Machine, version: str) -> bool:
+def _smt(machine: Machine, *, clusters: bool) -> bool:
     """IsSMTEnabled; where smt/control cannot be read or is another word, there are more CPUs than cores."""
     control = (machine.cpus.smt_control or "").lower()
     if control in ("on", "off", "forceoff", "notsupported", "notimplemented"):
@@ -189,7 +123,7 @@ def _smt(machine: Machine, version: str) -> bool:
     if machine.cpus.smt_control is None and machine.cpus.smt is not None:
         return machine.cpus.smt
     cpus = _cpus(machine)
-    return len(cpus) > len({_key(core, clusters=version != "0.1") for core in cpus.values()})
+    return len(cpus) > len({_key(core, clusters=clusters) for core in cpus.values()})
 
 
 def _key(core: Core, *, clusters: bool) -> tuple[int, int | None, int]:

@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
     Slice,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 
@@ -30,47 +23,12 @@ NAME = "gpu.example.com"
 _MEMORY, _COMPUTE = 80 << 30, 100
 _GIB = 1 << 30
 
-CATALOGUE = Catalogue(
-    title="the example driver's GPUs, which need no hardware",
-    source="kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go",
-    versions=("0.4",),
-    released="0.4",
-    tags={"0.4": ("v0.4.0",)},
-    attributes=(
-        Attribute("index", "int", "number of the GPU"),
-        Attribute("uuid", "string", "from Go's random generator, seeded with the node name (not rendered)"),
-        Attribute("model", "string", "the model", values=("LATEST-GPU-MODEL",)),
-        Attribute("driverVersion", "version", "the driver version", values=("1.0.0",)),
-        Attribute("partition", "int", "number of the partition", when="of partitions, with partitionsPerGPU"),
-        Attribute("partitionable", "bool", "always true", when="with partitionsPerGPU", values=(True,)),
-        Attribute("full", "bool", "always true", when="of whole GPUs, with partitionsPerGPU", values=(True,)),
-    ),
-    capacities=(Capacity("memory", "80Gi per GPU"), Capacity("compute", "100 per GPU")),
-    settings=(
-        Setting("numDevices", "8, or another number", "GPUs per node"),
-        Setting("partitionsPerGPU", "0, or another number", "partitions per GPU, with counters"),
-        Setting("allowMultipleAllocations", "false, true", "let claims share a device's capacity"),
-        Setting("bindingConditions", "false, true", "--binding-conditions: devices have to be ready before binding"),
-    ),
-    notes=(
-        "rendered only when named: --driver gpu.example.com",
-        "the example driver's profiles cpu and net are the drivers cpu.example.com and net.example.com",
-    ),
-)
 
-
-class _Example(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Example(Known, frozen=True):
     def present(self, machine: Machine) -> bool:  # noqa: ARG002
         return False
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, "device.driver == 'gpu.example.com'"),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         count = options.number(NAME, "numDevices", 8, 512)
         parts = options.number(NAME, "partitionsPerGPU", 0, 80)
         shared = "true" if options.flag(NAME, "allowMultipleAllocations") else "false"
@@ -98,7 +56,7 @@ class _Example(Struct, frozen=True):
         return Inventory(parts_of_all if counters else one_slice(devices))
 
 
-PROFILE = _Example()
+PROFILE = _Example(NAME)
 
 
 def _amounts(parts: int) -> dict[str, Any]:

@@ -7,18 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.values import typed
 
@@ -27,26 +20,6 @@ if TYPE_CHECKING:
 
 NAME = "net.example.com"
 
-CATALOGUE = Catalogue(
-    title="the example driver's NICs, which need no hardware",
-    source="kubernetes-sigs/dra-example-driver internal/profiles/net/net.go",
-    versions=("0.4",),
-    released="0.4",
-    tags={"0.4": ("v0.4.0",)},
-    attributes=(
-        Attribute("index", "int", "number of the NIC"),
-        Attribute("uuid", "string", "from Go's random generator, seeded with the node name (not rendered)"),
-        Attribute("model", "string", "the model", values=("LATEST-NET-MODEL",)),
-        Attribute("driverVersion", "version", "the driver version", values=("1.0.0",)),
-    ),
-    capacities=(
-        Capacity("vfs", "100 per NIC; a request takes 1"),
-        Capacity("ingressBandwidth", "100G per NIC; a request takes 1G unless it names an amount"),
-        Capacity("egressBandwidth", "100G per NIC; a request takes 1G unless it names an amount"),
-    ),
-    settings=(Setting("numDevices", "8, or another number", "NICs per node"),),
-    notes=("rendered only when named: --driver net.example.com",),
-)
 
 _BANDWIDTH = {
     "value": "100G",
@@ -59,22 +32,15 @@ _CAPACITY = {
 }
 
 
-class _Net(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Net(Known, frozen=True):
     def present(self, machine: Machine) -> bool:  # noqa: ARG002
         return False
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, f"device.driver == '{NAME}'"),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         return Inventory(one_slice(map(_device, range(options.number(NAME, "numDevices", 8, 512)))))
 
 
-PROFILE = _Net()
+PROFILE = _Net(NAME)
 
 
 def _device(number: int) -> dict[str, Any]:

@@ -9,17 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import typed
@@ -46,39 +40,12 @@ _MODELS = {
     "0x1063": "Gaudi3",
 }
 
-CATALOGUE = Catalogue(
-    title="Intel Gaudi",
-    source="intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-gaudi-plugin/node_state.go",
-    versions=("0.7",),
-    released="0.7",
-    tags={"0.7": ("gaudi-v0.7.0", "gaudi-v0.7.1", "gaudi-v0.7.2")},
-    attributes=(
-        Attribute("model", "string", "Gaudi, Gaudi2 or Gaudi3; the PCI device id for others"),
-        Attribute("serial", "string", "serial number as HLML reports it; empty without HLML"),
-        Attribute("healthy", "bool", "true unless HLML has reported a critical event"),
-        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),
-    ),
-    settings=(Setting("namingStyle", "machine, classic", "names by PCI address and device id, or accelN"),),
-    notes=(
-        "devices are named by PCI address and device id, such as 0000-19-00-0-0x1020",
-        "serial needs HLML: it is rendered empty, as the driver publishes it without the library",
-    ),
-)
 
-
-class _Gaudi(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Gaudi(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_gaudi(pci) for pci in machine.pci_devices)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, f'device.driver == "{NAME}"'),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:
         naming = options.setting(NAME, "namingStyle") or _NAMING[0]
         if naming not in _NAMING:
             raise UsageError(f"{NAME}: namingStyle must be {' or '.join(_NAMING)}, not {naming!r}")
@@ -95,7 +62,7 @@ class _Gaudi(Struct, frozen=True):
         return Inventory(one_slice(devices), left_out=left_out)
 
 
-PROFILE = _Gaudi()
+PROFILE = _Gaudi(NAME)
 
 
 def _is_gaudi(pci: PciDevice) -> bool:

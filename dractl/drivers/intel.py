@@ -9,19 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
-    Taint,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
@@ -77,97 +69,15 @@ _MODELS = {
 }
 
 
-def _named(column: int) -> tuple[str, ...]:
-    """The names in a column of the table, and the driver's name for other GPUs."""
-    return (*sorted({names[column] for names in _MODELS.values()}), "Unknown")
-
-
 _KNOWN_IN_0_10 = re.compile(r"0x(a7a0|56(a0|a1|a2|b1|c0|c1)|0b(69|d0|d5|d6|d9|da|db))\Z")  # pkg/gpu/device/device.go
 
-CATALOGUE = Catalogue(
-    title="Intel GPUs",
-    source="intel/intel-resource-drivers-for-kubernetes cmd/kubelet-gpu-plugin/node_state.go",
-    versions=("0.10", "0.11"),
-    released="0.11",
-    tags={"0.10": ("gpu-v0.10.0", "gpu-v0.10.1"), "0.11": ("gpu-v0.11.0",)},
-    attributes=(
-        Attribute("model", "string", "model as the driver's table names it", values=_named(0)),
-        Attribute(
-            "family",
-            "string",
-            "family in that table; Arc and Arc Pro up to 0.10",
-            values=(*_named(1), "Arc", "Arc Pro"),
-        ),
-        Attribute(
-            "driver",
-            "string",
-            "kernel driver bound now, such as xe, i915, vfio-pci, xe-vfio-pci; empty: none; up to 0.10 xe or i915, "
-            "to which the GPU was bound first",
-        ),
-        Attribute("sriov", "bool", "true if virtual functions can be created"),
-        Attribute("type", "string", "kind of device", "0.11", values=("gpu", "vf")),
-        Attribute("pciId", "string", "PCI device id, such as 0x56c0"),
-        Attribute("pciAddress", "string", "PCI address; deprecated"),
-        Attribute("pciRoot", "string", "bus of the PCIe root; deprecated", when="where the root is known"),
-        Attribute("health", "string", "as xpumd reports it", values=("Unknown", "Healthy", "Unhealthy")),
-        Attribute(PCI_BUS_ID, "string", "the PCI address"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17; empty if unknown"),
-    ),
-    capacities=(
-        Capacity("memory", "local memory in whole MiB, as the kernel driver or xpumd reports it; else 0"),
-        Capacity("millicores", "1k"),
-    ),
-    settings=(
-        Setting("manageBinding", "true, false", "let the driver bind GPUs to the kernel driver that a claim needs"),
-        Setting(
-            "healthMonitoring",
-            "false, true",
-            "true: render health as Healthy, as it is after xpumd has reported (the chart starts xpumd)",
-        ),
-    ),
-    taints=(
-        Taint(
-            "UnboundUnmanaged",
-            ("NoSchedule",),
-            "no kernel driver is bound to the GPU",
-            since="0.11",
-            when="without manageBinding",
-        ),
-        Taint(
-            "HealthIssues-<kinds, joined by _>",
-            ("NoExecute",),
-            "what xpumd reports as unhealthy, such as HealthIssues-coretemperature",
-            when="with healthMonitoring",
-        ),
-    ),
-    notes=(
-        "memory is 0 unless i915 or xe is bound to the GPU",
-        "up to 0.10 GPUs bound to neither are not published",
-        "up to 0.10 a GPU that loses its DRM driver later gets the taint NotDRMBound-<driver>",
-    ),
-)
 
-
-class _Intel(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Intel(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_gpu(device) and _why_not(device) is None for device in machine.pci_devices)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
-        own = device_class(NAME, 'device.driver == "gpu.intel.com"')
-        if _is_old(options):
-            return (own,)
-        vfio = device_class("gpu-vfio.intel.com", 'device.driver == "gpu.intel.com"')
-        bound = 'device.attributes["gpu.intel.com"].driver'
-        if not _manages_binding(options):
-            only = {"cel": {"expression": f"{bound} == 'vfio-pci' || {bound} == 'xe-vfio-pci'"}}
-            vfio["spec"]["selectors"].append(only)
-        return (own, vfio)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        old = _is_old(options)
+    def found(self, machine: Machine, options: Options) -> Inventory:
+        old = not options.has(NAME, "by-pci")
         managed = _manages_binding(options)
         healthy = options.flag(NAME, "healthMonitoring")
         memory = {gpu.bdf: gpu.memory_bytes for gpu in machine.gpus}
@@ -193,13 +103,7 @@ class _Intel(Struct, frozen=True):
         return Inventory(one_slice(devices), left_out=left_out, notices=notices)
 
 
-PROFILE = _Intel()
-
-
-def _is_old(options: Options) -> bool:
-    """True for versions before 0.11, which knew GPUs by their DRM driver alone."""
-    index = version_index(CATALOGUE, NAME, options.versions.get(NAME))
-    return index < CATALOGUE.versions.index("0.11")
+PROFILE = _Intel(NAME)
 
 
 def _manages_binding(options: Options) -> bool:

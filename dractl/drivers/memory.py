@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
     Inventory,
+    Known,
     Options,
     Slice,
-    device_class,
-    version_index,
 )
 from dractl.drivers.standard import NUMA_NODE
 from dractl.drivers.values import binary_quantity, typed
@@ -35,49 +29,12 @@ _LEAST = 1 << 20  # MinimumAllocatable of memory; that of huge pages is one page
 # hack/ci/install.tmpl.yaml: DeviceClass -> page size, huge.
 _CLASSES = {"dra.memory": ("4Ki", False), "dra.hugepages-2m": ("2Mi", True), "dra.hugepages-1g": ("1Gi", True)}
 
-CATALOGUE = Catalogue(
-    title="memory and huge pages by NUMA node",
-    source="ffromani/dra-driver-memory pkg/sysinfo/rslice.go",
-    versions=("0.1",),
-    released="0.1",
-    tags={"0.1": ("v0.1.6",)},
-    attributes=(
-        Attribute(NUMA_NODE, "int", "the NUMA node's index in the list of nodes, usually its number"),
-        Attribute(_PAGE_SIZE, "string", "such as 4Ki, 2Mi, 1Gi; not a standard attribute"),
-        Attribute(_HUGE, "bool", "true for huge pages; not a standard attribute"),
-        Attribute("dra.cpu/numaNodeID", "int", "the same as numaNode, to match it with dra.cpu's"),
-        Attribute("dra.net/numaNode", "int", "the same as numaNode, to match it with dranet's"),
-    ),
-    capacities=(Capacity("size", "bytes; a request without an amount takes 1Mi or one huge page"),),
-    notes=(
-        "rendered only when named: --driver dra.memory",
-        "names of devices end in six random characters, new ones at each start; rendered names end in a number",
-        "memory and huge pages of each size are in separate slices",
-        "before 0.1.6 dra.cpu/numaNodeID was called dra.cpu/numaNode",
-    ),
-)
 
-
-class _Memory(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Memory(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(node.memory_bytes for node in machine.numa_nodes)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        attributes = 'device.attributes["resource.kubernetes.io"]'
-        return tuple(
-            device_class(
-                name,
-                f'device.driver == "{NAME}" && {attributes}.pageSize == "{size}" && '
-                f"{attributes}.hugeTLB == {str(huge).lower()}",
-            )
-            for name, (size, huge) in _CLASSES.items()
-        )
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         slices: dict[int, list[dict[str, Any]]] = {}  # by huge page size; memory is 0
         comments: dict[str, str] = {}
         notices: list[str] = []
@@ -101,7 +58,7 @@ class _Memory(Struct, frozen=True):
         return Inventory(apart, comments, notices=tuple(notices))
 
 
-PROFILE = _Memory()
+PROFILE = _Memory(NAME)
 
 
 def _zones(machine: Machine) -> list[NumaNode]:

@@ -11,11 +11,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.drivers import nvidia_shares, nvidia_start
-from dractl.drivers.nvidia_catalogue import CATALOGUE, FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, VENDOR, since
 from dractl.drivers.nvidia_devices import full, partial, static_mig
+from dractl.drivers.nvidia_names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, VENDOR
 from dractl.drivers.nvidia_partitions import is_partitionable, partitions
 from dractl.drivers.nvidia_vfio import vfio_devices
-from dractl.drivers.profile import Catalogue, Inventory, Options, Slice, device_class, one_slice
+from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,29 +26,15 @@ if TYPE_CHECKING:
 _SKIPPED = ("DGX Display", "NVIDIA DGX Display")  # go-nvlib's default skip list
 
 
-class _Nvidia(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Nvidia(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:
-        def of(kind: str) -> str:
-            return f"device.driver == '{NAME}' && device.attributes['{NAME}'].type == '{kind}'"
-
-        # deployments/helm templates/deviceclass-gpu.yaml has it since 25.12.
-        extended = {"extendedResourceName": "nvidia.com/gpu"} if since(options, "25.12") else {}
-        gpu = device_class(NAME, of("gpu"), **extended)
-        mig = device_class("mig.nvidia.com", of("mig"))
-        vfio = device_class("vfio.gpu.nvidia.com", of("vfio"))
-        return (gpu, mig, vfio) if since(options, "25.12") else (gpu, mig)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        dynamic = _gate("dynamicMIG", "25.12", options)
-        passed = _gate("passthroughSupport", "25.12", options)
-        _gate(LIST_ATTRIBUTES, "0.5", options)
-        managed = _gate(FABRIC_MANAGER, "0.5", options)
+    def found(self, machine: Machine, options: Options) -> Inventory:
+        dynamic, passed, managed = (
+            options.flag(NAME, name) for name in ("dynamicMIG", "passthroughSupport", FABRIC_MANAGER)
+        )
+        options.flag(NAME, LIST_ATTRIBUTES)
         shares = nvidia_shares.asked(options)
         if dynamic and passed:
             raise UsageError(f"{NAME}: dynamicMIG and passthroughSupport cannot be combined; the driver refuses that")
@@ -62,7 +48,7 @@ class _Nvidia(Struct, frozen=True):
         found = _Found()
         for gpu in _gpus(machine, options):
             _add(found, gpu, machine, options, shared, dynamic=dynamic, vfio=passed)
-        if passed and since(options, "0.4"):
+        if passed and options.has(NAME, "vfio-devices"):
             for device, unknown in vfio_devices(machine, options):
                 found.others.append(device)
                 if unknown:
@@ -82,7 +68,7 @@ class _Nvidia(Struct, frozen=True):
         return Inventory(slices, found.comments, found.left_out, tuple(found.notices))
 
 
-PROFILE = _Nvidia()
+PROFILE = _Nvidia(NAME)
 
 
 class _Found(Struct):
@@ -107,7 +93,7 @@ def _gpus(machine: Machine, options: Options) -> list[Gpu]:
     """The GPUs in the order of the slices: by address (driver.go), up to 25.12 by minor number."""
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
     by_minor = sorted(gpus, key=lambda gpu: (gpu.minor is None, gpu.minor or 0, gpu.bdf or ""))
-    dynamic = options.flag(NAME, "dynamicMIG") and since(options, "0.4")
+    dynamic = options.flag(NAME, "dynamicMIG") and options.has(NAME, "dynamic-mig-checks")
     return sorted(by_minor, key=lambda gpu: gpu.bdf or "") if dynamic else by_minor
 
 
@@ -171,14 +157,7 @@ def _by_gpu(found: _Found, machine: Machine, options: Options) -> tuple[Slice, .
     """generateSplitResourceSlices, and generateCombinedResourceSlices for 1.34 and for nodes without MIG."""
     capable = any(gpu.mig_mode is not None for gpu in machine.gpus)
     per_gpu = [Slice(tuple(devices)) for devices, _ in found.per_gpu]
-    if options.target.has("counters-apart-from-devices") and (capable or not since(options, "0.4")):
+    if options.target.has("counters-apart-from-devices") and (capable or not options.has(NAME, "dynamic-mig-checks")):
         return (Slice(counter_sets=tuple(found.counter_sets)), *per_gpu)
     pairs = zip(per_gpu, (counters for _, counters in found.per_gpu), strict=True)
     return tuple(one if counters is None else replace(one, counter_sets=(counters,)) for one, counters in pairs)
-
-
-def _gate(name: str, came: str, options: Options) -> bool:
-    on = options.flag(NAME, name)
-    if on and not since(options, came):
-        raise UsageError(f"{NAME}: {name[0].upper()}{name[1:]} came with {came}")
-    return on

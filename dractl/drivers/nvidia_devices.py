@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_catalogue import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, since
+from dractl.drivers.nvidia_names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 
@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     """The GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
-    if since(options, "25.12"):
-        found: dict[str, Any] = {PCI_BUS_ID: _short(bdf)}
-    else:
-        domain, _, rest = bdf.partition(":")
-        found = {"pcieBusID": f"{int(domain, 16):08x}:{rest}"}
-    found |= pcie_root(pci)
-    if since(options, "0.5"):
-        found |= numa(pci, options)
-    return found
+    domain, _, rest = bdf.partition(":")
+    before = f"{int(domain, 16):08x}:{rest}"
+    return {PCI_BUS_ID: _short(bdf), "pcieBusID": before, **pcie_root(pci), **numa(pci, options)}
 
 
 def _short(bdf: str) -> str:
@@ -63,13 +57,13 @@ def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) 
         "cudaComputeCapability": version(gpu.cuda_compute_capability),
         "driverVersion": version(gpu.driver_version or (nvidia.driver_version if nvidia else None)),
         "cudaDriverVersion": version(nvidia.cuda_driver_version if nvidia else None),
-        "addressingMode": gpu.addressing_mode if since(options, "25.12") else None,
+        "addressingMode": gpu.addressing_mode,
         **place(str(gpu.bdf), pci, options),
     }
 
 
 def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    numbers = {} if since(options, "25.8") else {"minor": gpu.minor, "index": gpu.index}
+    numbers = {"minor": gpu.minor, "index": gpu.index}
     found = {"type": "gpu", "uuid": gpu.uuid, **common(gpu, machine, pci, options), **numbers}
     device: dict[str, Any] = {
         "name": f"gpu-{gpu.minor}",
@@ -89,9 +83,9 @@ def static_mig(gpu: Gpu, mig: MigDevice, machine: Machine, pci: PciDevice | None
     profile = next((p for p in gpu.mig_profiles if p.id == mig.profile_id), None)
     start, size = mig.placement.start, mig.placement.size
     name = mig_name(gpu, mig.profile or "", mig.profile_id, start)
-    if not since(options, "25.12"):
+    if not options.has(NAME, "canonical-mig-names"):
         name = f"gpu-{gpu.minor}-mig-{mig.profile_id}-{start}-{size}"
-    numbers = {} if since(options, "25.8") else {"index": mig.index, "parentIndex": gpu.index}
+    numbers = {"index": mig.index, "parentIndex": gpu.index}
     found = {
         "type": "mig",
         "uuid": mig.uuid,
@@ -115,7 +109,7 @@ def known_profiles(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
     """The GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the one of 3 graphics slices
     (GPU_INSTANCE_PROFILE_COUNT is 17).
     """
-    if since(options, "0.5"):
+    if options.has(NAME, "graphics-profiles"):
         return gpu.mig_profiles
     return tuple(profile for profile in gpu.mig_profiles if not is_unnamed(profile))
 

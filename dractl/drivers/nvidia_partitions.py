@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_catalogue import since
 from dractl.drivers.nvidia_devices import amounts, common, counts, full, known_profiles, mig_name
+from dractl.drivers.nvidia_names import NAME
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
 
@@ -29,7 +29,7 @@ def is_partitionable(gpu: Gpu, options: Options) -> bool:
     """isDynamicMIGCapable: a GPU that needs a reset to change its MIG mode must be in that mode, and a vGPU keeps the
     partition that it has. 25.12 tries every GPU.
     """
-    if not since(options, "0.4"):
+    if not options.has(NAME, "dynamic-mig-checks"):
         return True
     return gpu.mig_mode is not None and gpu.virtualization != "vgpu" and (gpu.mig_mode or _toggles(gpu))
 
@@ -55,10 +55,10 @@ def partitions(
     everything = _counters(largest, 0, slices)
     offered = dict(everything)
     devices = []
-    if gpu.mig_mode is not True or _toggles(gpu) or not since(options, "0.4"):
+    if gpu.mig_mode is not True or _toggles(gpu) or not options.has(NAME, "dynamic-mig-checks"):
         whole = full(gpu, machine, pci, options)
         whole["attributes"] = _of_part(whole["attributes"], options, keep_root=True)
-        if profiles or not since(options, "0.4"):
+        if profiles or not options.has(NAME, "dynamic-mig-checks"):
             whole["capacity"] = amounts({capacity: binary_quantity(count) for capacity, count in largest.items()})
             whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
         devices.append(shared(whole))
@@ -79,13 +79,17 @@ def partitions(
             )
             for place in profile.placements
         ]
-    found = {"name": name, "counters": offered} if devices and (profiles or not since(options, "0.4")) else None
+    found = (
+        {"name": name, "counters": offered}
+        if devices and (profiles or not options.has(NAME, "dynamic-mig-checks"))
+        else None
+    )
     return sorted(devices, key=lambda device: str(device["name"])), found
 
 
 def _of_part(attributes: Device, options: Options, *, keep_root: bool) -> Device:
     """25.12 has its own list of attributes for these devices (PartDevAttributes, PartAttributes)."""
-    if since(options, "0.4"):
+    if options.has(NAME, "dynamic-mig-checks"):
         return attributes
     gone = {"addressingMode"} if keep_root else {"addressingMode", PCIE_ROOT}
     return {name: value for name, value in attributes.items() if name not in gone}

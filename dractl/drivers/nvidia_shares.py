@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_catalogue import NAME, since
+from dractl.drivers.nvidia_names import NAME
 from dractl.drivers.values import binary_quantity, decimal_quantity
 from dractl.errors import UsageError
 from dractl.model import Quantity
@@ -29,8 +29,6 @@ def asked(options: Options) -> str | None:
         )
     if value == "disabled":
         return None
-    if not since(options, "0.5"):
-        raise UsageError(f"{NAME}: consumableShares came with 0.5", hint="--driver-version gpu.nvidia.com=0.5")
     return value
 
 

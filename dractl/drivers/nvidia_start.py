@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.drivers.nvidia_catalogue import VENDOR, since
 from dractl.drivers.nvidia_devices import is_unnamed, known_profiles
+from dractl.drivers.nvidia_names import NAME, VENDOR
 from dractl.drivers.nvidia_vfio import vfio_gpus
 from dractl.drivers.standard import pcie_root
 from dractl.drivers.values import version
@@ -35,17 +35,17 @@ _FAILURES = {
     "DRIVER_NOT_LOADED": "the NVIDIA kernel driver is not loaded",
     "LIB_RM_VERSION_MISMATCH": "the NVML library and the loaded kernel driver have different versions",
 }
-_NEW_ARCHITECTURES = {"Rubin": "0.5"}  # go-nvlib v0.12.0, with 0.5 for the first time
+_NEW_ARCHITECTURES = {"Rubin": "rubin"}  # and the change that brought it
 
 
 def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: bool) -> str | None:
     """The first reason; None if the driver starts."""
     if passthrough and machine.host.iommu is False:
         return "passthroughSupport needs an IOMMU, and none is enabled"
-    if passthrough and since(options, "0.4") and not machine.numa_nodes:
+    if passthrough and options.has(NAME, "vfio-devices") and not machine.numa_nodes:
         # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of kernels with CONFIG_NUMA.
         return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
-    if passthrough and since(options, "0.5") and machine.host.module_aliases is False and any(vfio_gpus(machine)):
+    if machine.host.module_aliases is False and options.has(NAME, "vfio-variants") and any(vfio_gpus(machine)):
         # go-nvlib pkg/nvpassthrough FindBestVFIOVariant, asked of each GPU.
         return f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is missing"
     lost = unreachable(machine)
@@ -90,25 +90,30 @@ def _of_gpu(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -> s
             return f"NVML reports no {what} of GPU {gpu.bdf}"
     if gpu.refused is not None:
         return f"NVML fails to report a fact of GPU {gpu.bdf}: {gpu.refused}"
-    if gpu.architecture in _NEW_ARCHITECTURES and not since(options, _NEW_ARCHITECTURES[gpu.architecture]):
+    if gpu.architecture in _NEW_ARCHITECTURES and not options.has(NAME, _NEW_ARCHITECTURES[gpu.architecture]):
         return f"the architecture of GPU {gpu.bdf}, {gpu.architecture}, is newer than this version of the driver"
-    if gpu.memory_bytes is None and not since(options, "0.4"):
+    if gpu.memory_bytes is None and not options.has(NAME, "unified-memory"):
         return f"NVML reports no memory size of GPU {gpu.bdf}, which versions before 0.4 need"
-    if len(str(gpu.bdf).partition(":")[0]) > 4 and since(options, "0.4"):
+    if len(str(gpu.bdf).partition(":")[0]) > 4 and options.has(NAME, "four-digit-domains"):
         return f"the PCI domain of GPU {gpu.bdf} has more than four digits"
     pci = machine.pci.get(str(gpu.bdf))
-    if not since(options, "25.8") and not any(pcie_root(pci).values()):
+    if not options.has(NAME, "optional-root") and not any(pcie_root(pci).values()):
         return f"the PCIe root of GPU {gpu.bdf} is unknown, and 25.3 needs it"
     return _of_mig(gpu, options, dynamic=dynamic)
 
 
 def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
     unnamed = next((profile for profile in gpu.mig_profiles if is_unnamed(profile)), None)
-    if unnamed is not None and since(options, "0.5"):
+    if unnamed is not None and options.has(NAME, "graphics-profiles"):
         return f"GPU {gpu.bdf} offers the MIG profile {unnamed.name}, which go-nvlib cannot name"
-    if dynamic and since(options, "0.4") and gpu.mig_mode is not None and gpu.virtualization == "unknown":
+    if (
+        dynamic
+        and options.has(NAME, "dynamic-mig-checks")
+        and gpu.mig_mode is not None
+        and gpu.virtualization == "unknown"
+    ):
         return f"NVML reports no virtualization mode of GPU {gpu.bdf}"
-    if dynamic and (not since(options, "0.4") or _changes(gpu)):
+    if dynamic and (not options.has(NAME, "dynamic-mig-checks") or _changes(gpu)):
         return None
     if dynamic and gpu.mig_mode and gpu.mig_devices:  # partitions.go PartGetDevice of a MigStaticDeviceType
         return f"GPU {gpu.bdf} is a vGPU with MIG devices, and dynamicMIG makes the driver panic on them"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.nvidia_catalogue import NAME, VENDOR, since
 from dractl.drivers.nvidia_devices import fabric_manager, numa
+from dractl.drivers.nvidia_names import NAME, VENDOR
 from dractl.drivers.standard import bus_id, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.probes import ids
@@ -50,9 +50,7 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
             unknown.append(
                 f"productName is that of the pci.ids installed here; in the driver's image it is {embedded!r}"
             )
-        place = (
-            numa(pci, options) if since(options, "0.5") else {"numa": -1 if pci.numa_node is None else pci.numa_node}
-        )
+        place = {**numa(pci, options), "numa": -1 if pci.numa_node is None else pci.numa_node}
         place |= fabric_manager(full.get(pci.bdf), options)
         device: dict[str, Any] = {
             "name": f"gpu-vfio-{number}",

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Capacity,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    device_class,
     one_slice,
-    version_index,
 )
-from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT, bus_id, numa_node, pcie_root
+from dractl.drivers.standard import bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology import cpulist
 from dractl.topology.standard_attributes import pci_bus_id, why_not_published
@@ -34,51 +28,12 @@ NAME = "dra.nvme"
 _SOCKET = "resource.kubernetes.io/cpuSocketID"
 _SANITIZED = str.maketrans({" ": "_", "(": None, ")": None, "\t": None})
 
-CATALOGUE = Catalogue(
-    title="NVMe controllers",
-    source="johnahull/dra-driver-nvme pkg/nvme/nvme.go, cmd/nvme-kubeletplugin/deviceinfo.go",
-    versions=("0.1",),
-    released="0.1",
-    attributes=(
-        Attribute("dra.nvme/model", "string", "model, blanks as _, such as SAMSUNG_MZQL21T9HCJR-00A07"),
-        Attribute("dra.nvme/serial", "string", "serial number; snapshots omit it"),
-        Attribute("dra.nvme/firmwareRev", "string", "firmware revision"),
-        Attribute("dra.nvme/transport", "string", "pcie"),
-        Attribute("dra.nvme/numaNode", "int", "NUMA node, under the driver's own name"),
-        Attribute(NUMA_NODE, "int", "the PCI function's NUMA node"),
-        Attribute(_SOCKET, "int", "physical package of the node's first CPU; not a standard attribute"),
-        Attribute(PCI_BUS_ID, "string", "the PCI address"),
-        Attribute(PCIE_ROOT, "string", "the PCIe root complex, such as pci0000:17"),
-    ),
-    capacities=(Capacity("dra.nvme/size", "bytes of all namespaces together"),),
-    notes=(
-        "rendered only when named: --driver dra.nvme",
-        "devices are named by the controller, such as nvme0",
-        "a controller without a namespace, NUMA node or pcieRoot is not published, nor is one with a mounted namespace",
-    ),
-)
 
-
-class _Nvme(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Nvme(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(controller.bdf is not None for controller in machine.nvme_controllers)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        parameters = {"apiVersion": "nvme.dra.io/v1alpha1", "kind": "NvmeConfig", "mode": "vfio"}
-        return (
-            device_class(NAME, f'device.driver == "{NAME}"'),
-            device_class(
-                "dra.nvme-vfio",
-                f'device.driver == "{NAME}"',
-                config=[{"opaque": {"driver": NAME, "parameters": parameters}}],
-            ),
-        )
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         devices: list[dict[str, Any]] = []
         comments: dict[str, str] = {}
         left_out: dict[str, str] = {}
@@ -109,7 +64,7 @@ class _Nvme(Struct, frozen=True):
         return Inventory(one_slice(devices), comments, left_out, tuple(notices))
 
 
-PROFILE = _Nvme()
+PROFILE = _Nvme(NAME)
 
 
 def _why_not(pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]) -> str | None:

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.values import typed
 
@@ -27,36 +22,12 @@ if TYPE_CHECKING:
 NAME = "qat.intel.com"
 _SERVICES = ("sym", "asym", "dc", "dcc")
 
-CATALOGUE = Catalogue(
-    title="Intel QuickAssist",
-    source="intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-qat-plugin/deviceresources.go",
-    versions=("0.4",),
-    released="0.4",
-    tags={"0.4": ("qat-v0.4.0", "qat-v0.4.1", "qat-v0.4.2", "qat-v0.4.3")},
-    attributes=(
-        Attribute(
-            "services", "string", "those of sym, asym, dc and dcc that the card is configured for, joined by semicolons"
-        ),
-    ),
-    notes=(
-        "devices are virtual functions, named such as qatvf-0000-6b-00-1",
-        "only functions of cards that the kernel driver 4xxx is bound to are seen",
-    ),
-)
 
-
-class _Qat(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Qat(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_card(pci) for pci in machine.pci_devices)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, f'device.driver == "{NAME}"'),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         devices: list[dict[str, Any]] = []
         left_out: dict[str, str] = {}
         notices: list[str] = []
@@ -74,7 +45,7 @@ class _Qat(Struct, frozen=True):
         return Inventory(one_slice(devices), left_out=left_out, notices=tuple(notices))
 
 
-PROFILE = _Qat()
+PROFILE = _Qat(NAME)
 
 
 def _is_card(pci: PciDevice) -> bool:

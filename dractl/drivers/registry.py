@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
-    from dractl.drivers.profile import Profile
+    from dractl.drivers.profile import Known
 
 # Driver name -> module, imported on demand.
 _MODULES = {
@@ -68,7 +68,7 @@ def by_default() -> tuple[str, ...]:
 
 
 @cache
-def find(name: str) -> Profile:
+def find(name: str) -> Known:
     """The profile of a driver; raises UsageError with the nearest name."""
     if name not in _MODULES:
         near = get_close_matches(name, _MODULES, 1)
@@ -76,5 +76,5 @@ def find(name: str) -> Profile:
             f"unknown driver {name!r}" + (f"; did you mean {near[0]}?" if near else ""),
             hint=f"drivers are {', '.join(_MODULES)}",
         )
-    profile: Profile = import_module(f"dractl.drivers.{_MODULES[name]}").PROFILE
+    profile: Known = import_module(f"dractl.drivers.{_MODULES[name]}").PROFILE
     return profile

@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.drivers import registry
-from dractl.drivers.profile import stand_in
 from dractl.errors import Unsupported
 from dractl.model.releases import COMPARED, GATES, dropped_fields, stage, unknown_fields
 from dractl.validation import rules
@@ -18,7 +17,7 @@ from dractl.validation import rules
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dractl.drivers.profile import Inventory, Options, Profile
+    from dractl.drivers.profile import Inventory, Known, Options
     from dractl.model.releases import Field, Target
     from dractl.topology.machine import Machine
 
@@ -86,7 +85,7 @@ def render(
     for profile in chosen:
         inventory = profile.inventory(machine, options)
         asked = options.versions.get(profile.name)
-        known = stand_in(profile.catalogue, profile.name, asked)
+        known = profile.catalogue.stand_in(asked)
         if known is not None:
             newest = known == [name for name in profile.catalogue.versions if name[0].isdigit()][-1]
             unknown = "is newer than dractl knows" if newest else "is not a release that dractl knows"
@@ -123,7 +122,7 @@ def slice_name(number: int, driver: str, node: str) -> str:
     return f"{number:05x}-{driver}-{node}"[:_MAX_NAME].rstrip("-.")
 
 
-def _objects(profile: Profile, inventory: Inventory, options: Options, notices: list[str]) -> list[dict[str, Any]]:
+def _objects(profile: Known, inventory: Inventory, options: Options, notices: list[str]) -> list[dict[str, Any]]:
     """The pool's slices as the helper library creates them, without the fields that the release does not store."""
     objects = []
     for number, one in enumerate(inventory.slices):

@@ -15,7 +15,7 @@ from dractl.model.nearest import nearest_names
 from dractl.topology.machine import Fact, Reported
 
 if TYPE_CHECKING:
-    from dractl.drivers.profile import Attribute, Catalogue
+    from dractl.facts import Attribute, Driver
     from dractl.topology.machine import Machine
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -54,7 +54,7 @@ def device(driver: str, item: Any) -> Reported:
     return Reported(driver, name, tuple(facts), _capacities(driver, catalogue, item.get("capacity", {})))
 
 
-def _capacities(driver: str, catalogue: Catalogue, value: Any) -> tuple[Fact, ...]:
+def _capacities(driver: str, catalogue: Driver, value: Any) -> tuple[Fact, ...]:
     if not isinstance(value, dict):
         raise Misfit(("capacity",), "capacity must be a map from names to quantities")
     known = tuple(row.name for row in catalogue.capacities)
@@ -96,7 +96,7 @@ def _text(key: str, row: Attribute, value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def devices(machine: Machine, driver: str, catalogue: Catalogue) -> list[dict[str, Any]]:
+def devices(machine: Machine, driver: str, catalogue: Driver) -> list[dict[str, Any]]:
     """The agent's reports as devices of a ResourceSlice, in the order of the file."""
     types = {row.name: row.type for row in catalogue.attributes}
     return [_device(item, types) for item in machine.reported if item.driver == driver]

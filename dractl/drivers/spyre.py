@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.profile import (
-    Attribute,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.values import typed
 
@@ -28,51 +23,12 @@ _VENDOR, _PRODUCTS = "0x1014", ("0x06a7", "0x06a8")
 _CLASSES = ("00", "12")
 _TOPOLOGY = "with a topology file"
 
-CATALOGUE = Catalogue(
-    title="IBM Spyre",
-    source="ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/allocatable_device.go",
-    versions=("1.4",),
-    released="1.4",
-    attributes=(
-        Attribute("index", "int", "position among the devices"),
-        Attribute("driverVersion", "string", "always 0.0.1", values=("0.0.1",)),
-        Attribute("vendor", "string", "PCI vendor id without 0x", values=("1014",)),
-        Attribute("driver", "string", "kernel driver", values=("vfio-pci",)),
-        Attribute("productId", "string", "PCI device id without 0x: of whole cards, of VFs", values=("06a7", "06a8")),
-        Attribute("pciAddress", "string", "PCI address"),
-        Attribute("pfPciAddress", "string", "PCI address of the physical function; empty for one"),
-        Attribute("isPf", "bool", "false, unless a topology file says otherwise"),
-        Attribute("subClass", "string", "PCI subclass, two hexadecimal digits"),
-        Attribute("vfId", "int", "number among the VFs; -1 for a physical function"),
-        Attribute("numaInfo", "string", "NUMA node as a string; empty if it has none"),
-        Attribute("linkSpeed", "string", "speed of the link", when=_TOPOLOGY),
-        Attribute("clockRPD", "string", "clock rate", when=_TOPOLOGY),
-        Attribute("clockSOC", "string", "clock rate", when=_TOPOLOGY),
-        Attribute("memoryBoostable", "bool", "true if memory can run faster", when=_TOPOLOGY),
-        Attribute("memoryFrequency", "string", "of the memory", when=_TOPOLOGY),
-        Attribute("memoryVendor", "string", "of the memory", when=_TOPOLOGY),
-        Attribute("memorySpeed", "string", "of the memory", when=_TOPOLOGY),
-    ),
-    notes=(
-        "devices are named by PCI address, such as 0000-1a-00-0",
-        "no standard attribute is published: matchAttribute never holds across drivers",
-        "numaInfo and driverVersion are strings",
-    ),
-)
 
-
-class _Spyre(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Spyre(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_spyre(pci) for pci in machine.pci_devices)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, f"device.driver == '{NAME}'"),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
         cards = [pci for pci in machine.pci_devices if _is_spyre(pci)]
         bound = [pci for pci in cards if pci.driver == "vfio-pci"]
         left_out = {
@@ -81,7 +37,7 @@ class _Spyre(Struct, frozen=True):
         return Inventory(one_slice(_device(number, pci) for number, pci in enumerate(bound)), left_out=left_out)
 
 
-PROFILE = _Spyre()
+PROFILE = _Spyre(NAME)
 
 
 def _is_spyre(pci: PciDevice) -> bool:

@@ -12,18 +12,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from dractl.drivers.ghw import network_functions
 from dractl.drivers.profile import (
-    Attribute,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
@@ -51,71 +45,12 @@ _FILTERS = {
     "pfPciAddresses": "pfPciAddress",
 }
 
-CATALOGUE = Catalogue(
-    title="virtual functions of SR-IOV network cards",
-    source="k8snetworkplumbingwg/dra-driver-sriov pkg/devicestate/discovery.go, pkg/consts/consts.go",
-    versions=("main",),
-    released="main",
-    complete=False,
-    attributes=(
-        Attribute(f"{NAME}/vendor", "string", "the physical function's PCI vendor id, such as 15b3"),
-        Attribute(f"{NAME}/deviceID", "string", "the virtual function's PCI device id, such as 101e"),
-        Attribute(f"{NAME}/pfDeviceID", "string", "the physical function's PCI device id, such as 1021"),
-        Attribute(f"{NAME}/pciAddress", "string", "the virtual function's PCI address"),
-        Attribute(f"{NAME}/pfPciAddress", "string", "the physical function's PCI address"),
-        Attribute(f"{NAME}/PFName", "string", "the physical function's interface"),
-        Attribute(
-            f"{NAME}/EswitchMode", "string", "as devlink reports it, else legacy", values=("legacy", "switchdev")
-        ),
-        Attribute(f"{NAME}/vfID", "int", "number of the virtual function"),
-        Attribute(f"{NAME}/linkType", "string", "kind of link", values=("ethernet", "infiniband", "unknown")),
-        Attribute(f"{NAME}/rdmaCapable", "bool", "true if the virtual function has an RDMA device"),
-        Attribute(
-            f"{NAME}/resourceName", "string", "a name that users choose", when="set by a DeviceAttributes object"
-        ),
-        Attribute(
-            f"{_MULTUS}/resourceName", "string", "likewise; Multus compares it", when="set by a DeviceAttributes object"
-        ),
-        Attribute(f"{_MULTUS}/deviceID", "string", "the virtual function's PCI address, for Multus"),
-        Attribute(PCI_BUS_ID, "string", "the virtual function's PCI address"),
-        Attribute(
-            PCIE_ROOT,
-            "string",
-            "the physical function's PCIe root complex, such as pci0000:17; empty if unknown",
-        ),
-        Attribute("dra.net/numaNode", "int", "the physical function's NUMA node, -1 included"),
-    ),
-    settings=(
-        *(
-            Setting(name, "all, or a list separated by commas", f"only devices whose {attribute} is in the list")
-            for name, attribute in _FILTERS.items()
-        ),
-        Setting("linkType", f"any, or one of {', '.join(_ASKED_LINK_TYPES)}", "only devices of this link type"),
-        Setting("resourceName", "none, or a string", f"attribute {NAME}/resourceName of a DeviceAttributes object"),
-        Setting("multusResourceName", "none, or a string", f"attribute {_MULTUS}/resourceName of such an object"),
-    ),
-    notes=(
-        "rendered only when named: --driver " + NAME,
-        "EswitchMode is rendered as switchdev if representors are found, else as legacy: dractl does not ask devlink",
-        "without a SriovResourcePolicy nothing is published; the options are the fields of its filter",
-        "DeviceAttributes objects can add any other attribute to the devices that a policy selects",
-        "devices are named by the address of the VF, such as 0000-3b-00-2; physical functions are not published",
-    ),
-)
 
-
-class _Sriov(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Sriov(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(True for _ in _families(machine, []))
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, f"device.driver == '{NAME}'"),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        version_index(CATALOGUE, NAME, options.versions.get(NAME))
+    def found(self, machine: Machine, options: Options) -> Inventory:
         link_type = _link_type(options)
         notices: list[str] = []
         devices: list[dict[str, Any]] = []
@@ -130,7 +65,7 @@ class _Sriov(Struct, frozen=True):
         return Inventory(one_slice(devices), notices=tuple(notices))
 
 
-PROFILE = _Sriov()
+PROFILE = _Sriov(NAME)
 
 
 def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice, NetInterface, list[PciDevice]]]:

@@ -6,19 +6,13 @@ Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from dractl.drivers.profile import (
-    Attribute,
-    Catalogue,
     Inventory,
+    Known,
     Options,
-    Setting,
-    device_class,
     one_slice,
-    version_index,
 )
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
@@ -53,48 +47,12 @@ _FAMILIES = {
 
 _ONE_HOST = {1: "1x1", 2: "1x2", 4: "2x2", 8: "2x4"}
 
-CATALOGUE = Catalogue(
-    title="Google TPUs",
-    source="kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/manager.go",
-    versions=("0.1", "0.2"),
-    released="0.2",
-    tags={"0.1": ("v0.1.0",), "0.2": ("v0.2.0",)},
-    attributes=(
-        Attribute("index", "int", "position in the list of names sorted as strings: 10 comes before 2"),
-        Attribute("uuid", "string", "tpu- and 16 bytes derived from the node's name; not rendered"),
-        Attribute("tpuGen", "string", "generation, such as v5litepod or v6e; accelerators such as tpu7x are their own"),
-        Attribute("brand", "string", "always Google", "0.2", values=("Google",)),
-        Attribute("accelerator", "string", "value of the node's label, such as tpu-v6e-slice", "0.2"),
-        Attribute("chipCount", "int", "chips of the node", "0.2"),
-        Attribute("topology", "string", "such as 2x2", "0.2", when="where the labels or the chip count imply it"),
-    ),
-    settings=(
-        Setting("accelerator", "TEXT", "the node's label tpu.google.com/accelerator (default: by the machine type)"),
-        Setting(
-            "chipCount", "NUMBER", "the node's label tpu.google.com/chip-count (default: the number of chips found)"
-        ),
-        Setting("topology", "TEXT", "the node's label tpu.google.com/topology (default: that of a single host)"),
-    ),
-    notes=(
-        "devices are named by /dev/accelN, or by the number of the IOMMU group under vfio-pci",
-        "with more or fewer chips than chipCount nothing is published",
-        "a pod must claim all chips of the node: fewer are refused when the pod starts",
-    ),
-)
 
-
-class _Tpu(Struct, frozen=True):
-    name: str = NAME
-    catalogue: Catalogue = CATALOGUE
-
+class _Tpu(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
         return any(_is_tpu(pci) for pci in machine.pci_devices)
 
-    def device_classes(self, options: Options) -> tuple[dict[str, Any], ...]:  # noqa: ARG002
-        return (device_class(NAME, f'device.driver == "{NAME}"'),)
-
-    def inventory(self, machine: Machine, options: Options) -> Inventory:
-        first = version_index(CATALOGUE, NAME, options.versions.get(NAME)) == 0
+    def found(self, machine: Machine, options: Options) -> Inventory:
         names = sorted(name for pci in machine.pci_devices if _is_tpu(pci) and (name := _device_file(pci)) is not None)
         if not names:
             return Inventory(unpublished="no TPU has a device file: neither /dev/accelN nor vfio-pci")
@@ -105,21 +63,20 @@ class _Tpu(Struct, frozen=True):
         count = _count(options) or len(names)
         if count != len(names):
             return Inventory(unpublished=f"the node's labels say {count} chips, but {len(names)} were found")
-        common: dict[str, Any] = {"tpuGen": _generation(accelerator)}
-        if not first:
-            common |= {
-                "brand": "Google",
-                "accelerator": accelerator,
-                "chipCount": count,
-                "topology": options.setting(NAME, "topology") or _ONE_HOST.get(count),
-            }
+        common = {
+            "tpuGen": _generation(accelerator),
+            "brand": "Google",
+            "accelerator": accelerator,
+            "chipCount": count,
+            "topology": options.setting(NAME, "topology") or _ONE_HOST.get(count),
+        }
         devices = [{"name": name, "attributes": typed({"index": i, **common})} for i, name in enumerate(names)]
         return Inventory(
             one_slice(devices), notices=(f"{NAME}: uuid is not rendered: it is derived from the node's name",)
         )
 
 
-PROFILE = _Tpu()
+PROFILE = _Tpu(NAME)
 
 
 def _is_tpu(pci: PciDevice) -> bool:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dractl.editing import expressions, fields, published
 from dractl.editing.places import outline, place_at, split_lines
-from dractl.lint.published import CLASSES, PRODUCTS
+from dractl.lint.published import classes, products
 from dractl.validation.schemas import of_release
 from dractl.validation.shapes import List, Map, Record
 from dractl.validation.tolerations import OPERATORS, effects
@@ -77,7 +77,7 @@ def _known_values(wanted: expressions.Wanted) -> list[str]:
     items = published.of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
     values = [value for item in items for value in item.values if isinstance(value, str)]
     if wanted.name == "productName":
-        values += PRODUCTS.get(wanted.domain, ())
+        values += products().get(wanted.domain, ())
     return list(dict.fromkeys(values))
 
 
@@ -126,7 +126,7 @@ def _values(place: Place, column: int, text: str, target: Target) -> Iterator[Co
             yield from (Completion(name, "value", start) for name in of_release(target.release).kinds_of(api_version))
         case "deviceClassName":
             yield from (Completion(name, "class", start, "in this file") for name in _own_classes(text))
-            yield from (Completion(name, "class", start, "; ".join(CLASSES[name])) for name in CLASSES)
+            yield from (Completion(name, "class", start, "; ".join(one.selectors)) for name, one in classes().items())
         case "matchAttribute" | "distinctAttribute":
             for name in dict.fromkeys(item.full_name for item in published.by_kind("attributes")):
                 items = published.of_name("attributes", name)

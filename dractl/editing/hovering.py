@@ -10,11 +10,9 @@ from dractl.cel.lookups import from_tokens
 from dractl.cel.tokens import tokenize
 from dractl.editing import expressions, fields, published
 from dractl.editing.places import place_at, unquoted
-from dractl.lint.published import CLASSES
+from dractl.lint.published import classes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dractl.editing.places import Place
     from dractl.model import Target
 
@@ -63,7 +61,7 @@ def _of_value(place: Place) -> str | None:
     value = unquoted(place.before + place.after)
     match place.path[-1]:
         case "deviceClassName":
-            return _described_class(value, CLASSES)
+            return _described_class(value)
         case "matchAttribute" | "distinctAttribute":
             items = published.of_name("attributes", value)
             return published.described(items) if items else None
@@ -72,8 +70,9 @@ def _of_value(place: Place) -> str | None:
     return None
 
 
-def _described_class(name: str, classes: Mapping[str, tuple[str, ...]]) -> str | None:
-    if name not in classes:
+def _described_class(name: str) -> str | None:
+    installed = classes().get(name)
+    if installed is None:
         return None
-    selectors = "\n".join(classes[name])
+    selectors = "\n".join(installed.selectors)
     return f"**{name}**: DeviceClass that a driver's installation includes\n\n```cel\n{selectors}\n```"

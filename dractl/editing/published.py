@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.drivers import Attribute, find, names
+from dractl.drivers import find, names
+from dractl.facts import Attribute
 
 if TYPE_CHECKING:
-    from dractl.drivers import Capacity
+    from dractl.facts import Capacity
 
 _EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
 

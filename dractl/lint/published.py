@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
+from dractl import facts
+from dractl.facts import hardware, pack
 from dractl.lint.advice import Advice
-from dractl.lint.catalogues import CLASS_DEVICES, CLASSES, DRIVERS, PRODUCTS
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from dractl.lint.model import Claim, Run, Subject
     from dractl.objects import Constraint, Expression, Request
 
-__all__ = ["CLASSES", "PRODUCTS"]
+ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
 
 
 class Row(NamedTuple):
@@ -87,6 +90,17 @@ class Driver(NamedTuple):
         return self.versions.index(version)
 
 
+class Installed(Struct, frozen=True):
+    """A class of a driver's chart. ``types`` are the values of the attribute ``type`` that its selectors leave."""
+
+    driver: str
+    selectors: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+_PRODUCTS: dict[str, hardware.Kind] = {"gpu.nvidia.com": "nvidia", "gpu.amd.com": "amd"}
+
+
 @cache
 def _domains(name: str) -> frozenset[str]:
     known = drivers()[name]
@@ -96,7 +110,7 @@ def _domains(name: str) -> frozenset[str]:
 @cache
 def in_domain(domain: str) -> dict[str, frozenset[str]]:
     """Bare names in the domain of a known driver, whoever publishes them, by kind; empty for other domains."""
-    if domain not in DRIVERS:
+    if domain not in drivers():
         return {}
     return {
         kind: frozenset(
@@ -125,11 +139,63 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 @cache
 def drivers() -> dict[str, Driver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
-    found = {}
-    for name, (versions, released, attributes, capacities, complete, extension, tags) in DRIVERS.items():
-        known = ({str(row[0]): Row(*row) for row in part} for part in (attributes, capacities))  # type: ignore[arg-type]
-        found[name] = Driver(name, versions, released, next(known), next(known), complete, extension, tags)
+    return {name: _driver(facts.driver(name)) for name in facts.names() if not name.endswith(ANYBODYS)}
+
+
+def _driver(known: facts.Driver) -> Driver:
+    attributes = (
+        Row(
+            _full(known.name, row.name),
+            row.type,
+            row.since,
+            row.removed,
+            row.when,
+            row.devices,
+            row.values,
+            row.list_with is not None,
+        )
+        for row in known.attributes
+    )
+    capacities = (
+        Row(_full(known.name, row.name), "quantity", row.since, row.removed, row.when, row.devices)
+        for row in known.capacities
+    )
+    return Driver(
+        known.name,
+        known.versions,
+        known.released,
+        {row.name: row for row in attributes},
+        {row.name: row for row in capacities},
+        known.complete,
+        known.extension,
+        known.tags,
+    )
+
+
+def _full(driver: str, name: str) -> str:
+    return name if "/" in name else f"{driver}/{name}"
+
+
+@cache
+def classes() -> dict[str, Installed]:
+    """The classes that drivers install, as their newest releases have them, by name."""
+    found: dict[str, Installed] = {}
+    for name in drivers():
+        known = facts.driver(name)
+        for row in known.classes:
+            if known.covers(row, None):
+                found.setdefault(row.name, Installed(name, row.selectors, row.types))
     return found
+
+
+@cache
+def products() -> dict[str, tuple[str, ...]]:
+    """The names of known products, by the driver that publishes them as productName."""
+    rows = hardware.products().products
+    return {
+        driver: tuple(sorted({row["name"] for row in rows[kind].values() if "name" in row}))
+        for driver, kind in _PRODUCTS.items()
+    }
 
 
 def driver(name: str | None) -> Driver | None:
@@ -180,12 +246,11 @@ def wanted(run: Run, request: Request) -> Wanted | None:
     of_class = run.device_class(request.device_class)
     if of_class is not None:
         return of_selectors(run.program(item) for item in of_class.selectors)
-    if request.device_class not in CLASSES:
+    installed = classes().get(request.device_class)
+    if installed is None:
         return None
-    name, types = CLASS_DEVICES[request.device_class]
-    known = driver(name)
-    written = CLASSES[request.device_class]
-    return None if known is None else Wanted(known, lambda: tuple(_compiled(run, one) for one in written), types)
+    written = installed.selectors
+    return Wanted(drivers()[installed.driver], lambda: tuple(_compiled(run, one) for one in written), installed.types)
 
 
 def driver_at(run: Run, subject: Subject, expression: Expression) -> str | None:
@@ -386,3 +451,7 @@ def narrowed(run: Run, request: Request) -> Wanted | None:
     if known is None:
         return None
     return known.narrowed(run.program(item) for item in request.selectors)
+
+
+for _known in (drivers, classes, products, in_domain, _domains):
+    pack.forget_with(_known.cache_clear)

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import to_builtins
-
-from dractl.drivers.profile import Attribute, Taint
+from dractl.facts import Attribute, Taint
 
 if TYPE_CHECKING:
-    from dractl.drivers.profile import Capacity, Profile
+    from dractl.drivers import Known
+    from dractl.facts import Capacity
     from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/driver/v1"
 
 
-def to_json(profile: Profile) -> dict[str, Any]:
+def to_json(profile: Known) -> dict[str, Any]:
     """The catalogue as an object; keys without a value are absent."""
-    catalogue = {key: value for key, value in to_builtins(profile.catalogue).items() if value not in (None, (), "", {})}
+    known = profile.catalogue
+    catalogue = {
+        "title": known.title,
+        "source": known.source,
+        "read": known.read,
+        "versions": known.versions,
+        "released": known.released,
+        "complete": known.complete,
+        "notes": known.notes,
+        "extension": known.extension,
+        "chart": known.chart,
+        "tags": known.tags,
+        "aliases": {alias: one.name for one in known.releases for alias in one.aliases},
+    }
+    catalogue = {key: value for key, value in catalogue.items() if value not in (None, (), "", {})}
     for kind in ("attributes", "capacities", "taints", "settings"):
-        rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in catalogue.get(kind, ())]
+        found = ({k: getattr(row, k) for k in row.__struct_fields__} for row in getattr(known, kind))
+        rows = [{k: v for k, v in row.items() if v not in (None, (), "")} for row in found]
         if rows or kind != "taints":
             catalogue[kind] = [{**row, "optional": True} if "when" in row and kind != "taints" else row for row in rows]
     return {"schema": SCHEMA, "driver": profile.name, **catalogue}
 
 
-def to_text(profile: Profile, canvas: Canvas) -> str:
+def to_text(profile: Known, canvas: Canvas) -> str:
     """A page: attributes as CEL selects them, with type, meaning, values, and when a device has them."""
     catalogue = profile.catalogue
-    lines = [f"{profile.name}  {catalogue.title}", f"Source: {catalogue.source}"]
+    lines = [f"{profile.name}  {catalogue.title}", f"Source: {catalogue.source}, read on {catalogue.read}"]
     versions = ", ".join(map(catalogue.with_tags, catalogue.versions))
     lines.append(f"Versions: {versions}; rendered by default: {catalogue.released}")
     lines += ["", "Attributes"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.hardware import described, labels_of, names
 from dractl.drivers.hardware.products import products
+from dractl.facts import hardware
 
 if TYPE_CHECKING:
     from dractl.report.canvas import Canvas
@@ -19,7 +20,7 @@ def to_json() -> str:
     machines = [_machine(name) for name in names.every()]
     known = [{"name": product.name, "kind": product.kind} for product in products().values()]
     return json.dumps(
-        {"schema": SCHEMA, "folder": str(names.FOLDER), "machines": machines, "products": known},
+        {"schema": SCHEMA, "folder": hardware.machines_folder(), "machines": machines, "products": known},
         indent=1,
         ensure_ascii=False,
     )
@@ -46,5 +47,5 @@ def to_text(canvas: Canvas) -> str:
         kinds.setdefault(product.kind, []).append(product.name)
     lines += ["", "Products, for lines such as 8xH100,8xnic:"]
     lines += [f"  {kind:<11}  {', '.join(held)}" for kind, held in kinds.items()]
-    lines += ["", f"Files: {names.FOLDER}"]
+    lines += ["", f"Files: {hardware.machines_folder()}"]
     return canvas.plain("\n".join(lines))

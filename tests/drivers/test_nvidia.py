@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from dractl.drivers import Options, find, render
 from dractl.drivers.hardware import machine as drawn
-from dractl.drivers.profile import stand_in, version_index
 from dractl.errors import UsageError
 from dractl.model.releases import Target
 from dractl.topology import Gpu, Machine, MigDevice, MigProfile, Nvidia, PciDevice
@@ -386,15 +385,15 @@ def test_dynamic_mig_that_cannot_be(setting: str, version: str) -> None:
 @pytest.mark.parametrize("driver", ["gpu.nvidia.com", "compute-domain.nvidia.com"])
 def test_names_of_a_version(driver: str, text: str, version: str) -> None:
     catalogue = find(driver).catalogue
-    assert catalogue.versions[version_index(catalogue, driver, text)] == version
+    assert catalogue.versions[catalogue.index(text)] == version
 
 
 def test_versions_that_stand_in_for_others() -> None:
     catalogue = find("gpu.nvidia.com").catalogue
     given = ("v25.3.2", "0.1", "26.4", "main", None, "v25.10.0", "26.8", "0.9")
-    assert [stand_in(catalogue, "gpu.nvidia.com", text) for text in given] == [None] * 5 + ["25.8", "0.4", "0.5"]
+    assert [catalogue.stand_in(text) for text in given] == [None] * 5 + ["25.8", "0.4", "0.5"]
 
 
 def test_a_tag_of_intel() -> None:
     catalogue = find("gpu.intel.com").catalogue
-    assert catalogue.versions[version_index(catalogue, "gpu.intel.com", "gpu-v0.10.1")] == "0.10"
+    assert catalogue.versions[catalogue.index("gpu-v0.10.1")] == "0.10"

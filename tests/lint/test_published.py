@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from dractl.drivers import find, names
 from dractl.lint import lint
 from dractl.lint.inventory import Inventory
-from dractl.lint.published import driver, drivers
+from dractl.lint.published import drivers
 from dractl.manifests import load
 from dractl.model import Target
 
@@ -247,19 +246,6 @@ def test_places_are_those_of_the_names_and_fixes_are_offered() -> None:
     (edit,) = finding.fix.edits
     assert edit.text == "Hopper"
     assert finding.severity == "warning"
-
-
-@pytest.mark.parametrize("name", [name for name in names() if not name.endswith(".example.com")])
-def test_the_table_is_that_of_the_catalogues(name: str) -> None:
-    known, catalogue = driver(name), find(name).catalogue
-    assert known is not None
-    assert (known.versions, known.released) == (catalogue.versions, catalogue.released)
-    for row in catalogue.attributes:
-        full = row.name if "/" in row.name else f"{name}/{row.name}"
-        made = known.attributes[full]
-        assert (made.type, made.since, made.removed, made.when) == (row.type, row.since, row.removed, row.when)
-        assert made.values == row.values
-    assert len(known.capacities) == len(catalogue.capacities)
 
 
 def test_versions() -> None:

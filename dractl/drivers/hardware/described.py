@@ -36,6 +36,7 @@ from dractl.drivers.hardware.layout import (
 )
 from dractl.drivers.hardware.products import find
 from dractl.errors import InputError, UsageError
+from dractl.facts import hardware
 from dractl.topology.machine import BDF
 
 if TYPE_CHECKING:
@@ -197,7 +198,8 @@ def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) ->
 @cache
 def load(name: str) -> Layout:
     """The layout of a machine that names.canonical knows."""
-    return read(str(names.file(name)))
+    with hardware.machine_file(names.canonical(name) or name) as path:
+        return read(str(path))
 
 
 def _labels(at: _At, value: Any) -> dict[str, str]:

@@ -1,27 +1,23 @@
-"""The products that ``--hardware`` knows, read from ``products.yaml`` and ``mig.yaml`` when first asked for."""
+"""The products that ``--hardware`` knows, read from the pack of facts when first asked for."""
 
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import yaml
 from msgspec import Struct
 
+from dractl.facts import hardware, pack
 from dractl.topology.machine import MigProfile, Placement
 
-Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
-_HERE = Path(__file__).resolve().parent
 _MIB = 1 << 20
-_ALIASES = {"A100-80GB": "A100", "A100-SXM": "A100", "H100-80GB": "H100", "H100-SXM": "H100", "H200-SXM": "H200"}
 
 
 class Product(Struct, frozen=True):
     """One product. ``facts`` are the rest of its row: PCI ids, names, the kernel driver that binds it."""
 
     name: str
-    kind: Kind
+    kind: hardware.Kind
     facts: dict[str, Any]
 
     @property
@@ -45,19 +41,11 @@ class MigLayout(Struct, frozen=True):
     derived: str = ""
 
 
-def _read(name: str) -> dict[Any, Any]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    with (_HERE / name).open(encoding="utf-8") as file:
-        found: dict[Any, Any] = yaml.load(file, loader)  # noqa: S506 - a safe loader, of our own file
-    return found
-
-
 @cache
 def products() -> dict[str, Product]:
     """Every product by name, GPUs first."""
     found: dict[str, Product] = {}
-    kind: Kind
-    for kind, rows in _read("products.yaml").items():
+    for kind, rows in hardware.products().products.items():
         for name, row in rows.items():
             facts = rows[row["same"]] if "same" in row else row
             found[name] = Product(name, kind, facts)
@@ -67,7 +55,7 @@ def products() -> dict[str, Product]:
 @cache
 def _by_bare_name() -> dict[str, Product]:
     found = {_bare(name): product for name, product in products().items()}
-    return {**{_bare(alias): products()[name] for alias, name in _ALIASES.items()}, **found}
+    return {**{_bare(alias): products()[name] for alias, name in hardware.products().aliases.items()}, **found}
 
 
 def _bare(name: str) -> str:
@@ -89,13 +77,8 @@ def beginning(text: str) -> tuple[str, ...]:
 def mig_layouts() -> dict[str, MigLayout]:
     """MIG layouts by name; a product names its own as ``mig``."""
     return {
-        name: MigLayout(
-            tuple(_profile(*row) for row in layout["profiles"]),
-            layout["source"],
-            layout["sure"],
-            layout.get("derived", ""),
-        )
-        for name, layout in _read("mig.yaml").items()
+        name: MigLayout(tuple(map(_profile, table.profiles)), table.source, table.sure, table.derived)
+        for name, table in hardware.mig_tables().layouts.items()
     }
 
 
@@ -105,18 +88,21 @@ def mig_layout(product: Product) -> MigLayout | None:
     return mig_layouts()[name] if name is not None else None
 
 
-def _profile(
-    number: int,
-    name: str,
-    slices: int,
-    mib: int,
-    processors: int,
-    copy: int,
-    decoders: int,
-    jpeg: int,
-    ofa: int,
-    size: int,
-    starts: list[int],
-) -> MigProfile:
-    places = tuple(Placement(start, size) for start in starts)
-    return MigProfile(number, name, slices, mib * _MIB, processors, copy, decoders, 0, jpeg, ofa, places)
+def _profile(row: hardware.MigRow) -> MigProfile:
+    return MigProfile(
+        row.id,
+        row.name,
+        row.slices,
+        row.memory_mib * _MIB,
+        row.multiprocessors,
+        row.copy_engines,
+        row.decoders,
+        0,
+        row.jpeg_engines,
+        row.ofa_engines,
+        tuple(Placement(start, row.memory_slices) for start in row.starts),
+    )
+
+
+for _known in (products, _by_bare_name, mig_layouts):
+    pack.forget_with(_known.cache_clear)

@@ -66,8 +66,8 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.catalogues import CLASSES, DRIVERS
 from dractl.lint.placeholders import holds_placeholder
+from dractl.lint.published import classes, drivers
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
 
@@ -125,7 +125,7 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Ite
         if used
         else f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
         confidence="possible",
-        severity=None if any(word in DRIVERS or word in CLASSES for word in named) else "info",
+        severity=None if any(word in drivers() or word in classes() for word in named) else "info",
     )
 
 

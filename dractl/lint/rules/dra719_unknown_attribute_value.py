@@ -57,7 +57,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
-from dractl.lint.published import PRODUCTS, reads
+from dractl.lint.published import products, reads
 from dractl.model import Device
 from dractl.model.nearest import nearest
 
@@ -113,9 +113,9 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
             f'{row.name} is never "{value}"' + (f"; did you mean {meant}?" if meant else ""),
             help="MIG profiles look like 1g.5gb, 3g.40gb or 1g.10gb+me",
         )
-    elif row.name == f"{read.driver.name}/productName" and (products := PRODUCTS.get(read.driver.name, ())):
-        part = [known for known in products if value.lower() in known.lower() and value != known]
-        if part and value not in products and len(value) > 1:
+    elif row.name == f"{read.driver.name}/productName" and (names := products().get(read.driver.name, ())):
+        part = [known for known in names if value.lower() in known.lower() and value != known]
+        if part and value not in names and len(value) > 1:
             yield _placed(read, literal, part[0] if len(part) == 1 else None)(
                 f'{row.name} is the whole name of a product, such as {part[0]}: "{value}" is only part of one',
                 help=f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
@@ -126,7 +126,7 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
     """Conditions on a part of the name that no known product meets, such as ``productName.startsWith("H100")``."""
     from dractl.cel import environment
 
-    known = PRODUCTS.get(read.driver.name, ()) if row.name == f"{read.driver.name}/productName" else ()
+    known = products().get(read.driver.name, ()) if row.name == f"{read.driver.name}/productName" else ()
     for part in read.program.conjuncts if known else ():
         inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
         call = _CALL.fullmatch(read.program.text[read.lookup.end : part.end])

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cel import EvalError, reading
 from dractl.lint.advice import Advice
-from dractl.lint.published import CLASSES, pinned, selections
+from dractl.lint.published import classes, pinned, selections
 from dractl.model import Device
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _compare_twice(*programs: Program) -> bool:
 def _against_class(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
     """Findings about values that a class installed by a driver excludes."""
     wanted, request = selection.wanted, selection.request
-    if wanted is None or request is None or request.device_class not in CLASSES:
+    if wanted is None or request is None or request.device_class not in classes():
         return
     for found in program.comparisons:
         if not found.required or found.operator not in ("==", "in"):
@@ -207,12 +207,7 @@ def _against_class(selection: Selection, expression: Expression, program: Progra
 
 
 def _other_class(driver: Driver, values: set[str]) -> str | None:
-    fitting = [
-        name
-        for name, texts in CLASSES.items()
-        if any(reading(text).driver == driver.name for text in texts)
-        and set(pinned(driver, map(reading, texts))) & values
-    ]
+    fitting = [name for name, one in classes().items() if one.driver == driver.name and set(one.types) & values]
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
 

@@ -50,7 +50,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.published import CLASSES
+from dractl.lint.published import classes
 from dractl.model.nearest import nearest_names
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims:
         for request in claim.alternatives:
             name = request.device_class
-            if not name or name in CLASSES or run.named("DeviceClass", name):
+            if not name or name in classes() or run.named("DeviceClass", name):
                 continue
             path = (*request.path, "deviceClassName")
             if name in _GONE:
@@ -96,9 +96,9 @@ def check(run: Run) -> Iterator[Advice]:
 @lru_cache(1024)
 def _meant(name: str) -> str | None:
     """The one installed class that a name is a misspelling of, or lacks the first part of."""
-    if f"gpu.{name}" in CLASSES:
+    if f"gpu.{name}" in classes():
         return f"gpu.{name}"
-    near = [known for known in nearest_names(name, CLASSES, 0.9, 2) if _shape(known) == _shape(name)]
+    near = [known for known in nearest_names(name, classes(), 0.9, 2) if _shape(known) == _shape(name)]
     return near[0] if len(name) >= _SHORTEST and near else None
 
 

@@ -62,7 +62,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.published import CLASSES, driver_at, drivers, in_domain, wanted
+from dractl.lint.published import classes, driver_at, drivers, in_domain, wanted
 from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
 from dractl.validation.formats import subdomain_errors
@@ -145,15 +145,15 @@ def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
             path = (*claim.path, "config", at, "opaque", "driver")
             targets = claim.targets([text(request) for request in items(mapping(item).get("requests"))])
             known = [wanted(run, request) for request in targets]
-            installed = all(r.device_class in CLASSES and run.device_class(r.device_class) is None for r in targets)
+            installed = all(r.device_class in classes() and run.device_class(r.device_class) is None for r in targets)
             owners = sorted({side.driver.name for side in known if side is not None})
             meant = owners[0] if len(owners) == 1 else None
             if name and targets and installed and owners and name not in owners:
-                classes = ", ".join(sorted({request.device_class for request in targets}))
+                asked = ", ".join(sorted({request.device_class for request in targets}))
                 yield Advice(
                     claim.subject,
                     path,
-                    f"devices of class {classes} belong to {' and '.join(owners)}: {name} never gets the configuration",
+                    f"devices of class {asked} belong to {' and '.join(owners)}: {name} never gets the configuration",
                     help=f"write driver: {meant}" if meant else None,
                     confidence="likely",
                     fix=Replacement(f"replace by {meant}", path, meant, safe=False) if meant else None,

@@ -56,7 +56,7 @@ from dractl.objects import mapping
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.drivers.profile import Capacity
+    from dractl.facts import Capacity
     from dractl.lint.model import Run
 
 SEVERITY = "warning"

@@ -57,7 +57,7 @@ from dractl.objects import items, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.drivers.profile import Taint
+    from dractl.facts import Taint
     from dractl.lint.model import Run, Subject
     from dractl.manifests.documents import Path
 

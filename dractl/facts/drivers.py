@@ -1,0 +1,271 @@
+"""What is known of DRA drivers: one file of the pack each, with versions, attributes, classes, taints and changes."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
+
+from dractl.errors import UsageError
+from dractl.facts import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Type = Literal["string", "int", "bool", "version", "strings", "ints"]
+_LONGEST = 100  # compared characters
+_CALENDAR = 20  # versions that begin with more are years
+_VERSION = re.compile(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
+
+
+class _Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """What every row has: ``since`` is the first of the driver's versions that it is true of, ``removed`` the
+    first that it is no longer true of. ``source`` (repository, commit or tag, file) and ``read``
+    (a date) are those of the file where the row has none of its own."""
+
+    since: str | None = None
+    removed: str | None = None
+    source: str = ""
+    read: str = ""
+
+
+class Version(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A version by the name that dractl uses, without the patch. ``tags`` are the releases, by git tag, that publish
+    what it publishes, oldest first; ``aliases`` its other names; ``released`` the date of the first of the tags.
+    A version that is not released yet (a main branch) has the date at which it was ``seen`` instead."""
+
+    name: str
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    released: str = ""
+    seen: str = ""
+    source: str = ""
+
+
+class Attribute(_Row, frozen=True, kw_only=True):
+    """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's own domain.
+
+    ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all). ``when`` is the condition
+    under which such a device has it; empty means always. ``values`` is the complete list of values, where there is one.
+    ``list_with`` names the driver option with which the value is a list instead of a scalar.
+    """
+
+    name: str
+    type: Type
+    about: str
+    when: str = ""
+    devices: tuple[str, ...] = ()
+    values: tuple[str | int | bool, ...] = ()
+    list_with: str | None = None
+
+    @property
+    def optional(self) -> bool:
+        """True if a device may lack the attribute, so that an unguarded lookup in CEL can fail."""
+        return bool(self.when)
+
+
+class Capacity(_Row, frozen=True, kw_only=True):
+    """A capacity; the fields are those of an :class:`Attribute`."""
+
+    name: str
+    about: str
+    when: str = ""
+    devices: tuple[str, ...] = ()
+
+    @property
+    def optional(self) -> bool:
+        """True if a device may lack the capacity."""
+        return bool(self.when)
+
+
+class Taint(_Row, frozen=True, kw_only=True):
+    """A taint that the driver puts on its own devices. ``value`` describes the taint's value; empty: it has none."""
+
+    key: str
+    effects: tuple[str, ...]
+    about: str
+    value: str = ""
+    when: str = ""
+
+
+class Setting(_Row, frozen=True, kw_only=True):
+    """An option of the driver itself that changes what it publishes; the first of ``values`` is its default."""
+
+    name: str
+    values: str
+    about: str
+
+
+class InstalledClass(_Row, frozen=True, kw_only=True):
+    """A DeviceClass that the driver's chart installs. ``options`` are the settings that it takes, by name and value.
+    ``types`` are the values of the attribute ``type`` that its selectors leave (empty: all)."""
+
+    name: str
+    selectors: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    extended_resource_name: str = ""
+    config: tuple[dict[str, Any], ...] = ()
+
+    def manifest(self) -> dict[str, Any]:
+        """The class as its chart writes it."""
+        spec: dict[str, Any] = {"selectors": [{"cel": {"expression": one}} for one in self.selectors]}
+        if self.extended_resource_name:
+            spec["extendedResourceName"] = self.extended_resource_name
+        if self.config:
+            spec["config"] = list(self.config)
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": self.name},
+            "spec": spec,
+        }
+
+
+class Change(_Row, frozen=True, kw_only=True):
+    """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
+
+    about: str
+
+
+class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """What is known of a driver, for rendering, ``dractl rule DRIVER``, lint and completion.
+
+    ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
+    is known in part only. ``extension``: what may add attributes to a complete list where somebody sets it up.
+    ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
+    """
+
+    name: str
+    title: str
+    source: str
+    read: str
+    releases: tuple[Version, ...] = field(name="versions")
+    attributes: tuple[Attribute, ...] = ()
+    capacities: tuple[Capacity, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    classes: tuple[InstalledClass, ...] = ()
+    changes: dict[str, Change] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    complete: bool = True
+    extension: str = ""
+    chart: str = ""
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The names of the versions, oldest first."""
+        return tuple(one.name for one in self.releases)
+
+    @property
+    def released(self) -> str:
+        """The newest version that is released; of a driver without releases, the last."""
+        return next((one.name for one in reversed(self.releases) if not one.seen), self.releases[-1].name)
+
+    @property
+    def tags(self) -> dict[str, tuple[str, ...]]:
+        """The releases by version, for versions that have some."""
+        return {one.name: one.tags for one in self.releases if one.tags}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Versions by each of their names: their own, their tags and their aliases."""
+        return {name: one.name for one in self.releases for name in (one.name, *one.tags, *one.aliases)}
+
+    def with_tags(self, version: str) -> str:
+        """A version with its releases: ``25.8 (v25.8.0, v25.8.1)``."""
+        tags = ", ".join(self.tags.get(version, ()))
+        return f"{version} ({tags})" if tags else version
+
+    def index(self, text: str | None) -> int:
+        """Index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``, ``gpu-v0.10.1``, ``main``.
+
+        None is the newest release. A version that is none of those known counts as the newest before it. Raises
+        UsageError for everything else.
+        """
+        known = self.versions
+        if text is None:
+            return known.index(self.released)
+        names = self.names
+        if text in names:
+            return known.index(names[text])
+        wanted = _number(text)
+        hint = f"dractl knows {', '.join(map(self.with_tags, known))}"
+        if wanted is None:
+            near = get_close_matches(text[:_LONGEST], names, 1)
+            suggestion = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"{text!r} is not a version of {self.name}{suggestion}", hint=hint)
+        numbers = self._numbers(wanted)
+        fitting = [number for number in numbers if number <= wanted]
+        if not fitting:
+            raise UsageError(f"{self.name} {text} is older than the versions dractl knows", hint=hint)
+        return known.index(numbers[max(fitting)])
+
+    def stand_in(self, text: str | None) -> str | None:
+        """The known version that stands for ``text``, a version that the pack lacks; None for versions that it has."""
+        wanted = _number(text or "")
+        if wanted is None or text in self.names or wanted in self._numbers(wanted):
+            return None
+        return self.versions[self.index(text)]
+
+    def is_newer(self, text: str) -> bool:
+        """True if ``text`` is a version after the newest release that the pack knows."""
+        wanted = _number(text)
+        known = self._numbers(wanted) if wanted is not None else {}
+        return wanted is not None and text not in self.names and all(number < wanted for number in known)
+
+    def covers(self, row: _Row, version: str | None) -> bool:
+        """True if a row is true of a version as users write it (None: the newest release)."""
+        at, known = self.index(version), self.versions
+        return (row.since is None or known.index(row.since) <= at) and (
+            row.removed is None or at < known.index(row.removed)
+        )
+
+    def has(self, change: str, version: str | None) -> bool:
+        """True if a change is in effect in a version."""
+        return self.covers(self.changes[change], version)
+
+    def installed(self, version: str | None, settings: Mapping[str, str]) -> tuple[InstalledClass, ...]:
+        """The classes that the chart of a version installs with these settings."""
+        defaults = {one.name: one.values.partition(",")[0] for one in self.settings}
+        return tuple(
+            one
+            for one in self.classes
+            if self.covers(one, version)
+            if all((settings.get(name) or defaults.get(name)) == value for name, value in one.options.items())
+        )
+
+    def _numbers(self, like: tuple[int, int]) -> dict[tuple[int, int], str]:
+        """Versions by the numbers of all their names that are counted like another: by calendar, or not."""
+        found = {number: version for name, version in self.names.items() if (number := _number(name))}
+        return {number: name for number, name in found.items() if (number[0] > _CALENDAR) == (like[0] > _CALENDAR)}
+
+
+def _number(text: str) -> tuple[int, int] | None:
+    match = _VERSION.match(text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every driver that the pack knows."""
+    chosen = pack.current()
+    known = chosen.entries("drivers")
+    return tuple(name for name in chosen.head.drivers if name in known) + tuple(
+        name for name in known if name not in chosen.head.drivers
+    )
+
+
+@cache
+def driver(name: str) -> Driver:
+    """What is known of a driver. Raises KeyError for a driver that is not in the pack."""
+    if name not in names():
+        raise KeyError(name)
+    return pack.current().read(f"drivers/{name}.json", Driver)
+
+
+for _known in (names, driver):
+    pack.forget_with(_known.cache_clear)

@@ -1,0 +1,106 @@
+"""Products, MIG layouts and machines, as the pack has them."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import as_file
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from dractl.facts import pack
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
+
+
+class Products(Struct, frozen=True, forbid_unknown_fields=True):
+    """``products.json``. A product's row has its PCI ids and names, and ``source`` and ``read`` where they are its own.
+    ``aliases`` are other names."""
+
+    source: str
+    read: str
+    products: dict[Kind, dict[str, dict[str, Any]]]
+    aliases: dict[str, str] = {}
+
+
+class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A GPU instance profile, as nvidia-smi prints it: memory in MiB, and the first memory slice of each placement."""
+
+    id: int
+    name: str
+    slices: int
+    memory_mib: int
+    multiprocessors: int
+    copy_engines: int
+    decoders: int
+    jpeg_engines: int
+    ofa_engines: int
+    memory_slices: int
+    starts: tuple[int, ...]
+
+
+class MigTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The profiles of a GPU. ``sure``: printed by a real machine, documented, or derived in the way of ``derived``."""
+
+    source: str
+    sure: Literal["recorded", "documented", "derived"]
+    profiles: tuple[MigRow, ...]
+    derived: str = ""
+    read: str = ""
+
+
+class MigTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``mig.json``."""
+
+    source: str
+    read: str
+    layouts: dict[str, MigTable]
+
+
+class Machines(Struct, frozen=True, forbid_unknown_fields=True):
+    """``machines.json``: other names of the machines, by the lower-case name of their file."""
+
+    read: str
+    aliases: dict[str, str]
+
+
+@cache
+def products() -> Products:
+    """The table of products."""
+    return pack.current().read("products.json", Products)
+
+
+@cache
+def mig_tables() -> MigTables:
+    """The MIG layouts."""
+    return pack.current().read("mig.json", MigTables)
+
+
+@cache
+def machine_aliases() -> dict[str, str]:
+    """Names of machines by other names."""
+    return pack.current().read("machines.json", Machines).aliases
+
+
+@cache
+def machines() -> tuple[str, ...]:
+    """The names of the machines, which are those of their files in ``machines/``."""
+    return pack.current().entries("machines", ".yaml")
+
+
+def machine_file(name: str) -> AbstractContextManager[Path]:
+    """The file of a machine, for as long as the context lasts."""
+    return as_file(pack.current().folder.joinpath(f"machines/{name}.yaml"))
+
+
+def machines_folder() -> str:
+    """Where the files are, for people who want to read one."""
+    return str(pack.current().folder.joinpath("machines"))
+
+
+for _known in (products, mig_tables, machine_aliases, machines):
+    pack.forget_with(_known.cache_clear)
