@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from contextlib import suppress
+import sys
+import tempfile
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+if sys.platform != "win32":
+    import fcntl
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
+"""Errors of a file that is mounted alone, or in a folder that cannot be written to."""
+
+
+class ChangedError(OSError):
+    """The file does not have the expected content."""
 
 
 def replace(path: Path, data: bytes) -> None:
     """Makes ``data`` the content of a file, creating it if necessary. A symbolic link stays one, and mode and owner are
-    kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to directly.
+    kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to directly, and so is a file that cannot be
+    replaced.
 
-    Raises OSError; then the file is unchanged, and no temporary file is left.
+    Raises OSError; then a file that can be replaced is unchanged, and no temporary file is left.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -26,23 +40,36 @@ def replace(path: Path, data: bytes) -> None:
     if old is not None and not stat.S_ISREG(old.st_mode):
         real.write_bytes(data)
         return
+    if old is not None:
+        _check_mode(old)
+    try:
+        swap(str(real), data, _finish(old))
+    except OSError as error:
+        if error.errno not in _IN_PLACE:
+            raise
+        real.write_bytes(data)
 
-    def finish(temporary: str) -> None:
-        if old is None:
-            os.chmod(temporary, 0o666 & ~_umask())
-            return
-        with suppress(OSError, AttributeError):  # only root can give files away, and Windows has no owners
-            os.chown(temporary, old.st_uid, old.st_gid)
-        os.chmod(temporary, stat.S_IMODE(old.st_mode))
 
-    swap(str(real), data, finish)
+def edit(path: Path, before: bytes, after: bytes) -> None:
+    """Replaces a regular file, as :func:`replace` does, if it still has the bytes ``before``.
+
+    Raises ChangedError if it has others, or if another process is editing it; and OSError, also for a hard link, which
+    the file's other names would lose. The file is unchanged then.
+    """
+    real = os.path.realpath(path)
+    old = os.stat(real)
+    _check_mode(old)
+    if old.st_nlink > 1:
+        raise OSError(errno.EMLINK, "it is a hard link, and its other names would keep the old content", real)
+    with _unchanged(real, before) if sys.platform != "win32" else nullcontext():
+        if Path(real).read_bytes() != before:
+            raise _changed(real)
+        swap(real, after, _finish(old))
 
 
 def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None) -> None:
     """Moves a new file, which only its owner can read, to ``path``, following links; ``finish`` gets the name under
     which it is written. Raises the error of a failed step; then no temporary file is left."""
-    import tempfile
-
     folder, name = os.path.split(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     try:
@@ -54,6 +81,50 @@ def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None)
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@contextmanager
+def _unchanged(path: str, before: bytes) -> Iterator[None]:
+    """Holds a file while it is replaced: of two processes that edit it, only one succeeds, and what a third appends to
+    the old file meanwhile is put back. (Windows replaces no file that is open.)"""
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _changed(path) from None
+        except OSError:  # a file system without locks
+            pass
+        old = os.fstat(file.fileno())
+        if not os.path.samestat(old, os.stat(path)):
+            raise _changed(path)
+        yield
+        if (late := file.read()) != before:
+            swap(path, late, _finish(old))
+            raise _changed(path)
+
+
+def _changed(path: str) -> ChangedError:
+    return ChangedError(errno.EBUSY, "it has changed", path)
+
+
+def _check_mode(status: os.stat_result) -> None:
+    """A file that nobody may write to, root neither."""
+    if not status.st_mode & 0o222:
+        raise PermissionError(errno.EACCES, f"it is read-only, with mode {stat.S_IMODE(status.st_mode):03o}")
+
+
+def _finish(old: os.stat_result | None) -> Callable[[str], None]:
+    """Gives a new file the mode and owner of the old one."""
+
+    def finish(temporary: str) -> None:
+        if old is None:
+            os.chmod(temporary, 0o666 & ~_umask())
+            return
+        with suppress(OSError, AttributeError):  # only root can give files away, and Windows has no owners
+            os.chown(temporary, old.st_uid, old.st_gid)
+        os.chmod(temporary, stat.S_IMODE(old.st_mode))
+
+    return finish
 
 
 def _umask() -> int:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from dractl import atomic
 from dractl.cli import terminal
 from dractl.cli.options import Option
 from dractl.errors import InputError, UsageError
@@ -80,14 +81,8 @@ def write_report(text: str, output_file: Path | None) -> None:
     if output_file is None:
         sys.stdout.write(text)
         return
-    from dractl import atomic
-
-    data = text.encode("utf-8", "backslashreplace")
     try:
-        try:
-            atomic.replace(output_file, data)
-        except OSError:  # a file that is mounted alone, or in a folder that we cannot write to
-            output_file.write_bytes(data)
+        atomic.replace(output_file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise InputError(f"cannot write the report: {error.strerror}", place=str(output_file)) from error
 

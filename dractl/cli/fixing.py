@@ -1,24 +1,34 @@
-"""``dractl lint --fix``, ``--add-ignore`` and ``--diff``: changes of files, tried in memory, then written or shown."""
+"""``dractl lint --fix``, ``--add-ignore`` and ``--diff``: changes of files, tried in memory, then written or shown.
+
+A change is made only to the bytes that were linted: what somebody else writes meanwhile is left alone, and said so.
+"""
 
 from __future__ import annotations
 
 import codecs
+from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from dractl import atomic
+from dractl.cli.terminal import notice
 from dractl.errors import InputError
+from dractl.lint.fixes import applied
+from dractl.lint.ignoring import Ignoring, ignoring
+from dractl.manifests.text import decode, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dractl.lint.finding import Finding, Fix, Report
-    from dractl.lint.ignoring import Ignoring
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
 
 
-class Change(NamedTuple):
+class Change(Struct, frozen=True):
     """A file before and after; ``made``: the fixes in it, or the findings that its new comments suppress."""
 
     name: str
@@ -27,116 +37,151 @@ class Change(NamedTuple):
     made: int
 
 
-def fixed(
-    linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, *, unsafe: bool
-) -> tuple[Report, list[Change]]:
-    """The findings left after every fix, and the changes of each file; nothing is written.
+class Changed(Struct, frozen=True):
+    """The findings left after the changes, the changes, and the errors of files that cannot be changed."""
+
+    report: Report
+    changes: list[Change]
+    errors: list[InputError]
+
+
+def fixed(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, *, unsafe: bool) -> Changed:
+    """The outcome of every fix; nothing is written.
 
     ``linted`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
     Members of archives and files in other encodings than UTF-8 stay as they are.
     """
     made: dict[str, Change] = {}
+    errors: dict[str, InputError] = {}
     report = linted({})
     for _ in range(MAX_ROUNDS):
-        changes = list(_changes(report, made, stdin, unsafe=unsafe))
+        changes: list[Change] = []
+        for name, fixes in _fixes(report, unsafe=unsafe).items():
+            if name in errors:
+                continue
+            try:
+                changes += _change(name, fixes, made.get(name), report, stdin)
+            except InputError as error:
+                errors[name] = error
         if not changes:
             break
         made |= {change.name: change for change in changes}
         report = linted({name: change.after for name, change in made.items()})
-    return report, list(made.values())
+    return Changed(report, list(made.values()), list(errors.values()))
 
 
-def _changes(
-    report: Report, made: Mapping[str, Change], stdin: tuple[str, bytes] | None, *, unsafe: bool
-) -> Iterator[Change]:
-    from dractl.lint.fixes import applied
-    from dractl.manifests.text import decode
-
+def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[Fix]]:
+    """The fixes of each file."""
     by_file: dict[str, list[Fix]] = {}
     for finding in report.findings:
         if finding.fix and (finding.fix.safe or unsafe):
             by_file.setdefault(finding.position.file, []).append(finding.fix)
-    for name, fixes in by_file.items():
-        earlier = made.get(name)
-        before = earlier.before if earlier else _content(name, stdin)
-        if before is None:
-            continue
-        current = earlier.after if earlier else before
-        text = decode(current)
-        if _encoded(text, current) != current:
-            continue
-        after, count = applied(text, fixes)
-        if after != text:
-            yield Change(name, before, _encoded(after, current), count + (earlier.made if earlier else 0))
+    return by_file
 
 
-def ignored(
-    linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None, remark: Callable[[str], None]
-) -> tuple[Report, list[Change]]:
-    """The findings left after adding an ignore comment for each finding, and the changes of each file; nothing is
-    written.
+def _change(
+    name: str, fixes: list[Fix], earlier: Change | None, report: Report, stdin: tuple[str, bytes] | None
+) -> list[Change]:
+    """The change of a file by some fixes, if they change it, together with what ``earlier`` fixes changed."""
+    before = earlier.before if earlier else content(name, report.digests, stdin)
+    if before is None or not is_utf8(before):
+        return []
+    current = earlier.after if earlier else before
+    text = decode(current)
+    after, count = applied(text, fixes)
+    made = count + (earlier.made if earlier else 0)
+    return [] if after == text else [Change(name, before, encoded(after, current), made)]
 
-    Parameters as in :func:`fixed`; ``remark`` is called with the findings that get no comment, and the reason.
+
+def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None) -> Changed:
+    """The outcome of an ignore comment for each finding; nothing is written.
+
+    Parameters as in :func:`fixed`. Notices say which findings get no comment, and why.
     """
     by_file: dict[str, list[Finding]] = {}
     report = linted({})
     for finding in report.findings:
         by_file.setdefault(finding.position.file, []).append(finding)
     changes: list[Change] = []
+    errors: list[InputError] = []
     for name, findings in by_file.items():
-        before = _content(name, stdin)
+        try:
+            before = content(name, report.digests, stdin)
+        except InputError as error:
+            errors.append(error)
+            continue
         if before is None:
-            remark(f"{name}: no comments added, only files and standard input can be changed")
+            notice(f"{name}: no comments added, only files and standard input can be changed")
             continue
         done = _ignoring(name, before, findings)
         if done.why_not:
-            remark(f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline")
-        if done.findings:
-            changes.append(Change(name, before, _encoded(done.text, before), done.findings))
+            notice(f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline")
+        after = encoded(done.text, before)
+        if after != before:
+            changes.append(Change(name, before, after, done.findings))
     if changes:
         report = linted({change.name: change.after for change in changes})
-    return report, changes
+    return Changed(report, changes, errors)
 
 
 def _ignoring(name: str, data: bytes, findings: list[Finding]) -> Ignoring:
-    from dractl.lint.ignoring import Ignoring, ignoring
-    from dractl.manifests.text import decode
-
-    text = decode(data)
-    if _encoded(text, data) != data:
-        return Ignoring(text, why_not="it is not UTF-8")
-    return ignoring(name, text, findings)
+    if not is_utf8(data):
+        return Ignoring(decode(data), why_not="it is not UTF-8")
+    return ignoring(name, decode(data), findings)
 
 
-def _encoded(text: str, like: bytes) -> bytes:
+def encoded(text: str, like: bytes) -> bytes:
     """A text in UTF-8, with a byte order mark if ``like`` has one."""
     mark = codecs.BOM_UTF8 if like.startswith(codecs.BOM_UTF8) else b""
     return mark + text.encode("utf-8", "surrogatepass")
 
 
-def _content(name: str, stdin: tuple[str, bytes] | None) -> bytes | None:
+def is_utf8(data: bytes) -> bool:
+    """True if a file's bytes are those of its decoded text; not so for other encodings and compressed files."""
+    return encoded(decode(data), data) == data
+
+
+def content(name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | None) -> bytes | None:
+    """The bytes of a file that was read; None for the member of an archive. ``digests``: those of the bytes that were
+    read, by name. Raises InputError if the file has others by now, or cannot be read."""
     if stdin is not None and name == stdin[0]:
         return stdin[1]
-    path = Path(name)
-    return path.read_bytes() if path.is_file() else None
-
-
-def write(change: Change) -> None:
-    """Replaces the file atomically; a link stays one, and mode and owner are kept."""
-    from dractl import atomic
-
+    if not Path(name).is_file():
+        return None
     try:
-        atomic.replace(Path(change.name), change.after)
+        data = Path(name).read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", place=change.name) from error
+        raise InputError(f"cannot be read: {error.strerror}", place=name) from error
+    if is_utf8(data) and digests.get(name) != digest(data):
+        raise _has_changed(name)
+    return data
+
+
+def _has_changed(name: str) -> InputError:
+    return InputError("it changed after it was read, so it is left alone", place=name, hint="run dractl again")
+
+
+def write(
+    changes: Iterable[Change], stdin: tuple[str, bytes] | None, done: Callable[[Change], str]
+) -> list[InputError]:
+    """Writes changes, each with the notice ``done``; returns the errors of files that stay as they are. Links stay
+    links, and mode and owner are kept."""
+    errors: list[InputError] = []
+    for change in changes:
+        try:
+            if stdin is None or change.name != stdin[0]:
+                atomic.edit(Path(change.name), change.before, change.after)
+        except atomic.ChangedError:
+            errors.append(_has_changed(change.name))
+        except OSError as error:
+            errors.append(InputError(f"cannot be written: {error.strerror}", place=change.name))
+        else:
+            notice(f"{change.name}: {done(change)}")
+    return errors
 
 
 def diff(change: Change) -> str:
     """The change as a unified diff that `git apply` accepts."""
-    from difflib import unified_diff
-
-    from dractl.manifests.text import decode
-
     name = Path(change.name).as_posix().lstrip("/")
     before, after = (decode(data).splitlines(keepends=True) for data in (change.before, change.after))
     lines = unified_diff(before, after, f"a/{name}", f"b/{name}")

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dractl.cli import common, driver_options
 from dractl.cli.options import Argument, Exit, Option
+from dractl.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -201,19 +202,19 @@ def command(
     if watch:
         _watch(job, outputs[0])
     if diff or fix or add_ignore:
-        report, changes = _changed(job, add_ignore=add_ignore, unsafe=unsafe_fixes)
+        report, changes, errors = _changed(job, add_ignore=add_ignore, unsafe=unsafe_fixes)
     else:
-        report, changes = job.lint(), []
+        report, changes, errors = job.lint(), [], []
     if diff:
         changed = _show_diff(changes, output_file)
-        _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped)
+        _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)
     if fix or add_ignore:
-        _write(job, changes, done="suppressed" if add_ignore else "fixed")
+        errors += _write(job, changes, done="suppressed" if add_ignore else "fixed")
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for wanted_output in outputs:
             wanted_output.write(report, to_stderr=(fix or add_ignore) and job.stdin is not None)
     failed = report.reaches(threshold) and not exit_zero  # type: ignore[arg-type]
-    _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero)
+    _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
 
 
 class Job(Struct, frozen=True):
@@ -444,14 +445,14 @@ def _watch(job: Job, output: _Output) -> NoReturn:
     raise AssertionError("a watch never ends")
 
 
-def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[Change]]:
-    """The findings left after the fixes, or after the ignore comments, and the changes."""
+def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[Change], list[InputError]]:
+    """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
+    alone."""
     from dractl.cli import fixing
-    from dractl.cli.terminal import notice
 
-    if add_ignore:
-        return fixing.ignored(job.lint, _named_stdin(job), notice)
-    return fixing.fixed(job.lint, _named_stdin(job), unsafe=unsafe)
+    stdin = _named_stdin(job)
+    done = fixing.ignored(job.lint, stdin) if add_ignore else fixing.fixed(job.lint, stdin, unsafe=unsafe)
+    return done.report, done.changes, done.errors
 
 
 def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
@@ -464,21 +465,19 @@ def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
     return bool(shown)
 
 
-def _write(job: Job, changes: Iterable[Change], *, done: str) -> None:
-    """Writes the changes: to the files, and standard input to standard output."""
+def _write(job: Job, changes: Iterable[Change], *, done: str) -> list[InputError]:
+    """Writes the changes: to the files, and standard input to standard output. Returns the errors of files that are
+    left alone."""
     import sys
 
     from dractl.cli import fixing
-    from dractl.cli.terminal import notice
 
     stdin = _named_stdin(job)
-    for change in changes:
-        notice(f"{change.name}: {change.made} {done}")
-        if stdin is None or change.name != stdin[0]:
-            fixing.write(change)
+    errors = fixing.write(changes, stdin, lambda change: f"{change.made} {done}")
     if stdin is not None:
         sys.stdout.buffer.write(next((change.after for change in changes if change.name == stdin[0]), stdin[1]))
         sys.stdout.flush()
+    return errors
 
 
 def _named_stdin(job: Job) -> tuple[str, bytes] | None:
@@ -495,11 +494,16 @@ def _complain(skipped: Iterable[Skipped]) -> bool:
     return bool(unread)
 
 
-def _end(report: Report, *, failed: bool = False, fail_on_skipped: bool = False) -> NoReturn:
-    """Ends the run after the report, with its exit code, or another if not everything could be read."""
-    from dractl.errors import InputError
+def _end(
+    report: Report, *, failed: bool = False, fail_on_skipped: bool = False, errors: Iterable[InputError] = ()
+) -> NoReturn:
+    """Ends the run after the report, with its exit code, or another if not everything could be read and written."""
+    from dractl.cli import terminal
 
     unread = _complain(report.skipped)
+    for error in errors:
+        terminal.complain(str(error), hint=error.hint)
+        unread = True
     failed = failed or (fail_on_skipped and bool(report.skipped))
     raise Exit(InputError.exit_code if unread else 1 if failed else 0)
 

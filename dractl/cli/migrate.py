@@ -9,6 +9,7 @@ from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from dractl.cli.fixing import Change
@@ -80,11 +81,11 @@ def command(
     stdin = _stdin(paths)
     inputs = _load(paths, stdin, [*settings.exclude, *(exclude or ())])
     migrated = _migrated(inputs, tolerate=tolerate)
-    changes = [] if keep_requests else _changes(migrated, stdin)
+    changes, errors = ([], []) if keep_requests else _changes(migrated, inputs.digests, stdin)
     if write:
-        _write(changes, stdin)
+        errors += _write(changes, stdin)
     _report(inputs, migrated, changes, target, keep=keep_requests, output=output, file=output_file, write=write)
-    if _complain(inputs):
+    if _complain(inputs, errors):
         raise Exit(InputError.exit_code)
     raise Exit(1 if changes and not write else 0)
 
@@ -117,38 +118,37 @@ def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     ]
 
 
-def _changes(migrated: list[Migrated], stdin: bytes | None) -> list[Change]:
-    import codecs
-    from pathlib import Path
+def _changes(
+    migrated: list[Migrated], digests: Mapping[str, str], stdin: bytes | None
+) -> tuple[list[Change], list[InputError]]:
+    """The changes, and the errors of files that cannot be changed."""
+    from dractl.cli import fixing
 
-    from dractl.cli.fixing import Change
-
-    made = []
+    made: list[Change] = []
+    errors: list[InputError] = []
     for item in migrated:
         if item.after == item.before:
             continue
-        path = Path(item.name)
-        before = path.read_bytes() if path.is_file() else (stdin if item.name == "<stdin>" else None)
-        if before is None:
-            continue  # a member of an archive
-        mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
-        if mark + item.before.encode("utf-8", "surrogatepass") == before:
-            made.append(Change(item.name, before, mark + item.after.encode("utf-8", "surrogatepass"), 1))
-    return made
+        try:
+            before = fixing.content(item.name, digests, None if stdin is None else ("<stdin>", stdin))
+        except InputError as error:
+            errors.append(error)
+            continue
+        # not so: a member of an archive, another encoding, and the logs of a dump, which were cut out
+        if before is not None and fixing.encoded(item.before, before) == before:
+            made.append(fixing.Change(item.name, before, fixing.encoded(item.after, before), 1))
+    return made, errors
 
 
-def _write(changes: list[Change], stdin: bytes | None) -> None:
+def _write(changes: list[Change], stdin: bytes | None) -> list[InputError]:
     import sys
 
-    from dractl.cli import fixing, terminal
+    from dractl.cli import fixing
 
-    for change in changes:
-        if change.name != "<stdin>":
-            fixing.write(change)
-            terminal.notice(f"{change.name}: written")
     if stdin is not None:
         sys.stdout.buffer.write(next((change.after for change in changes if change.name == "<stdin>"), stdin))
         sys.stdout.flush()
+    return fixing.write([change for change in changes if change.name != "<stdin>"], None, lambda _: "written")
 
 
 def _report(
@@ -224,8 +224,8 @@ def _mentions(name: str) -> bool:
     return any(domain in data for domain in _DOMAINS)
 
 
-def _complain(inputs: Inputs) -> bool:
-    """Reports unreadable files; True if there are any."""
+def _complain(inputs: Inputs, errors: list[InputError]) -> bool:
+    """Reports files that could not be read or changed; True if there are any."""
     from dractl.cli import terminal
 
     broken = [item for item in inputs.broken if _mentions(item.file)]
@@ -233,4 +233,6 @@ def _complain(inputs: Inputs) -> bool:
         terminal.complain(f"{item.file}:{item.position.line}:{item.position.column}: {item.message}", hint=item.hint)
     for unread in inputs.unread:
         terminal.complain(f"{unread.file}: {unread.why}", hint=unread.hint)
-    return bool(broken or inputs.unread)
+    for error in errors:
+        terminal.complain(str(error), hint=error.hint)
+    return bool(broken or inputs.unread or errors)

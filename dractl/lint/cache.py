@@ -214,12 +214,12 @@ def _delete(folder: str) -> None:
 
 
 def _report(value: list[Any]) -> Report:
-    findings, release, assumed, files, documents, suppressed, skipped = value
+    findings, release, assumed, files, documents, suppressed, skipped, digests = value
     numbers = (files, documents, suppressed)
     if not isinstance(release, str) or not all(isinstance(number, int) for number in numbers):
         raise ValueError("not a report")
     made = tuple(_finding(*row) for row in findings)
-    return Report(made, release, bool(assumed), *numbers, tuple(Skipped(*row) for row in skipped))
+    return Report(made, release, bool(assumed), *numbers, tuple(Skipped(*row) for row in skipped), dict(digests))
 
 
 def _finding(*row: Any) -> Finding:

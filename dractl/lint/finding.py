@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from dractl.manifests import Position, Skipped
 
@@ -140,7 +141,8 @@ class Report(NamedTuple):
 
     ``assumed``: nobody named the release. ``documents`` counts those that concern DRA; ``suppressed`` the findings that
     comments, the configuration's ignores or a baseline suppress; ``skipped`` are the files that were not read, such as
-    templates, with the reason.
+    templates, with the reason. ``digests`` are those of the bytes that the findings are in, by file: only
+    these may be edited.
     """
 
     findings: tuple[Finding, ...]
@@ -150,6 +152,7 @@ class Report(NamedTuple):
     documents: int = 0
     suppressed: int = 0
     skipped: tuple[Skipped, ...] = ()
+    digests: Mapping[str, str] = MappingProxyType({})
 
     def number_of(self, severity: Severity) -> int:
         """The number of findings with exactly this severity."""

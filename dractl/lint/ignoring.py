@@ -13,7 +13,7 @@ from dractl.manifests.source import Source
 from dractl.manifests.yamltext import long_scalars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from dractl.lint.finding import Finding
     from dractl.lint.ignores import Ignore
@@ -41,6 +41,9 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
         return Ignoring(text)
     if name.endswith(".json") or is_json(text):
         return Ignoring(text, why_not="JSON has no comments")
+    values = _values(name, text)
+    if not any(isinstance(value, dict) for value in values):  # comments count where there are documents
+        return Ignoring(text, why_not="it has no document that can be read")
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
     left: list[str] = []
@@ -50,9 +53,9 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
             left.append(f"{finding.code} at {finding.position.line}:{finding.position.column}")
         else:
             codes.setdefault(spot, set()).add(finding.code)
-    edits = [lines.edit(spot, sorted(named)) for spot, named in codes.items()]
+    edits = [edit for spot, named in codes.items() if (edit := lines.edit(spot, named)) is not None]
     after, _ = applied(text, [Fix("", (edit,)) for edit in edits])
-    if _values(name, after) != _values(name, text):
+    if _values(name, after) != values:
         return Ignoring(text, why_not="comments would change its values")
     return Ignoring(after, len(wanted) - len(left), _no_place(left))
 
@@ -100,10 +103,13 @@ class _Lines:
                 return "above", line
         return None
 
-    def edit(self, spot: tuple[str, int], codes: Sequence[str]) -> Edit:
-        """The edit that adds codes there."""
+    def edit(self, spot: tuple[str, int], codes: Collection[str]) -> Edit | None:
+        """The edit that adds codes there; None if they are there already."""
         how, line = spot
-        named = ", ".join(codes)
+        present = self._present[line].names if how == "in" else ()
+        named = ", ".join(sorted(set(codes).difference(present)))
+        if not named:
+            return None
         if how == "in":
             ignore = self._present[line]
             column, brackets = names_end(self._source.line(ignore.line), ignore)

@@ -47,7 +47,8 @@ class Question(NamedTuple):
 class Part(NamedTuple):
     """The findings in a part of the input, before fixes are proven and findings suppressed.
 
-    ``commented``: documents of files with ignore comments. ``documents`` counts those that concern DRA.
+    ``commented``: documents of files with ignore comments. ``documents`` counts those that concern DRA. ``digests`` are
+    those of the files' bytes, by name.
     """
 
     found: list[Placed]
@@ -56,9 +57,10 @@ class Part(NamedTuple):
     files: int
     skipped: tuple[Skipped, ...]
     namespaces: Namespaces
+    digests: Mapping[str, str]
 
 
-NOTHING = Part([], [], 0, 0, (), Namespaces({}, frozenset()))
+NOTHING = Part([], [], 0, 0, (), Namespaces({}, frozenset()), {})
 """Of a part that another process answers for."""
 
 
@@ -95,7 +97,7 @@ def lint_part(inputs: Inputs, question: Question, exchange: Exchange, kustomizat
     }  # one a file, however many its documents are
     commented = {item.file: item for item in texts.values() if ignores(item.text)}
     documents = sum(not item.document.built for item in readable) + len(inputs.broken)
-    return Part(found, list(commented.values()), documents, inputs.files, inputs.skipped, namespaces)
+    return Part(found, list(commented.values()), documents, inputs.files, inputs.skipped, namespaces, inputs.digests)
 
 
 def judged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from dractl.lint.finding import Report
@@ -94,6 +95,7 @@ def _report(parts: Sequence[Part], question: Question) -> Report:
     found = _once([placed for part in parts for placed in part.found])
     commented = [document for part in parts for document in part.commented]
     kept, suppressed = select(proven(found, again), commented, question.config)
+    digests = ChainMap(*(dict(part.digests) for part in parts))
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
     return Report(
         tuple(kept),
@@ -103,6 +105,7 @@ def _report(parts: Sequence[Part], question: Question) -> Report:
         documents=sum(part.documents for part in parts),
         suppressed=suppressed,
         skipped=tuple(item for part in parts for item in part.skipped),
+        digests={item.position.file: digests[item.position.file] for item in kept if item.position.file in digests},
     )
 
 

@@ -186,12 +186,14 @@ class Document:
 
 
 class Inputs(Struct, frozen=True):
-    """Everything that was loaded, in a stable order; ``files`` counts the files that were examined."""
+    """Everything that was loaded, in a stable order; ``files`` counts the files that were examined, and ``digests`` are
+    those of their bytes, by name, for files that may concern DRA."""
 
     documents: tuple[Document, ...]
     broken: tuple[Broken, ...]
     skipped: tuple[Skipped, ...]
     files: int
+    digests: dict[str, str] = {}
 
     @property
     def unread(self) -> tuple[Skipped, ...]:

@@ -17,7 +17,7 @@ from dractl.manifests.files import contents, read_all
 from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, holds_template, is_ytt, rendering_hint
-from dractl.manifests.text import decode
+from dractl.manifests.text import decode, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -139,6 +139,7 @@ def _loaded(
     broken: list[Broken] = []
     skipped: list[Skipped] = []
     files = 0
+    digests: dict[str, str] = {}
     templates: dict[str, dict[str, Source]] = {}
     for content in found:
         if isinstance(content, Skipped):
@@ -149,6 +150,7 @@ def _loaded(
         meant = _is_meant(content, alone=alone)
         if relevant_only and not meant and not is_relevant(data):
             continue
+        digests[content.name] = digest(data)
         chart = chart_of(content.name) if content.on_disk else content.chart
         if chart is not None:
             if not relevant_only or (names_dra(data) and not is_definition(data)):
@@ -171,7 +173,7 @@ def _loaded(
             else:  # whatever the values are, this is what it renders to
                 for item in _in_file(source, meant=False, names=True, definitions=not relevant_only):
                     _add(item, documents, broken, skipped)
-    return Inputs(tuple(documents), tuple(broken), tuple(skipped), files)
+    return Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests)
 
 
 def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> Iterator[Document | Broken | Skipped]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from functools import cache
+from hashlib import blake2b
 
 MAX_DEPTH = 200
 """How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
@@ -18,6 +19,11 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 def _not_yaml() -> re.Pattern[str]:
     """Compiled on first use: a set of characters this wide takes milliseconds."""
     return re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def digest(data: bytes) -> str:
+    """Identifies the bytes of a file."""
+    return blake2b(data, digest_size=32).hexdigest()
 
 
 def decode(data: bytes) -> str:
