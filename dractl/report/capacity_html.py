@@ -11,6 +11,8 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
+from dractl.report.page import bullets, page, table, texts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
@@ -61,8 +63,7 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
     parts = []
     unused = ""
     if stops:
-        lines = "".join(f"<li>{escape(text)}</li>" for text in stops)
-        parts.append(f"<section><h2>The next copy stays pending</h2><ul>{lines}</ul></section>")
+        parts.append(f"<section><h2>The next copy stays pending</h2>{bullets(stops)}</section>")
     if stranded:
         rows = [(s.node, s.pcie_root or "", s.driver, str(len(s.devices)), s.why) for s in stranded]
         left = sum(len(s.devices) for s in stranded)
@@ -111,11 +112,9 @@ def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of at most 200 rows, which scrolls by itself if the page is narrow."""
-    titles = "".join(f'<th scope="col">{name}</th>' for name in head)
-    lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[:200])
+    """A table of at most 200 rows."""
     more = f"<p>and {len(rows) - 200} more</p>" if len(rows) > 200 else ""
-    return f'<div class="scroll" tabindex="0"><table><tr>{titles}</tr>{lines}</table></div>{more}'
+    return table(texts(rows[:200]), head) + more
 
 
 def _problems(problems: Sequence[Problem]) -> Iterable[str]:
@@ -258,13 +257,9 @@ def _page(kind: str, title: str, parts: Iterable[str], stock: Inventory, taken: 
         if state in present
     )
     selects = _select("driver", drivers) + _select("model", models) + _select("state", sorted(present))
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>dractl: {escape(kind)}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f'<form class="filters">{selects}</form><div class="legend">{legend}</div>{"".join(parts)}'
-        '<output class="about" aria-live="polite"></output>'
-        f"<script>{_SCRIPT}</script></body></html>\n"
+    top = [f"<h1>{escape(title)}</h1>", f'<form class="filters">{selects}</form><div class="legend">{legend}</div>']
+    return page(
+        f"dractl: {kind}", [*top, *parts, '<output class="about" aria-live="polite"></output>'], _STYLE, _SCRIPT
     )
 
 
@@ -274,38 +269,26 @@ def _select(name: str, values: Sequence[str]) -> str:
 
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --ink: #1b1f24; --paper: #fff; --quiet: #57606a; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --quiet: #9da7b1; } }
-* { box-sizing: border-box; }
-body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.2rem 1.2rem 4rem; }
-h1 { font-size: 1.3rem; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .6rem; }
-p, ul { margin: .3rem 0; } ul { padding-left: 1.2rem; overflow-wrap: anywhere; }
-.filters, .legend { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin: .6rem 0; }
+.filters, .legend { display: flex; flex-wrap: wrap; gap: 6px 18px; margin: 10px 0; }
 .filters select { font: inherit; max-width: 16rem; }
-.count { color: var(--quiet); }
-.nodes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: .8rem; }
-.node { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .7rem; min-width: 0; }
-.node h3 { font-size: .95rem; margin: 0 0 .3rem; overflow-wrap: anywhere; }
-.node small { color: var(--quiet); font-weight: normal; }
-.shapes { display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: 0 0 .4rem; font-size: .87rem; }
-.root { display: flex; gap: .6rem; align-items: baseline; margin: .15rem 0; }
-.root .name { color: var(--quiet); font: 12px/1.4 ui-monospace, monospace; flex: 0 0 7rem; overflow-wrap: anywhere; }
+.count { color: var(--soft); }
+.nodes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 12px; }
+.node { border: 1px solid var(--edge); border-radius: 6px; padding: 8px 10px; min-width: 0; }
+.node h3 { margin: 0 0 4px; } .node small { color: var(--soft); font-weight: normal; }
+.shapes { display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 0 0 6px; font-size: 12px; }
+.root { display: flex; gap: 10px; align-items: baseline; margin: 2px 0; }
+.root .name { color: var(--soft); font: 12px/1.4 ui-monospace, monospace; flex: 0 0 7rem; }
 .row { display: flex; flex-wrap: wrap; gap: 3px 10px; } .driver { display: flex; flex-wrap: wrap; gap: 3px; }
-.kind { color: var(--quiet); font: 12px/21px ui-monospace, monospace; margin-right: 2px; }
+.kind { color: var(--soft); font: 12px/21px ui-monospace, monospace; margin-right: 2px; }
 .d { display: inline-block; width: 21px; height: 21px; text-align: center; border-radius: 3px;
   font: 600 12px/18px ui-monospace, monospace; border: 1.5px solid #0003; color: #10151a; }
-.d:focus { outline: 3px solid #0969da; outline-offset: 1px; } .d.off { opacity: .15; } [hidden] { display: none; }
+.d:focus { outline: 3px solid #0969da; outline-offset: 1px; } .d.off { opacity: .15; }
 .free { background: #fff; border-color: #1f6feb; } .held { background: #7aa7d9; }
 .copy { background: #b7dfb0; border-color: #2f6f3e; }
 .shared { background: linear-gradient(135deg, #7aa7d9 50%, #fff 50%); } .blocked { background: #c9c3dd; }
 .unknown { background: repeating-linear-gradient(45deg, #d5d9de 0 4px, #fff 4px 8px); }
 .tainted { background: #f0b429; } .incomplete { background: #d9a6a0; } .stale, .gone { background: #b08968; }
-details { margin-top: .4rem; font-size: .87rem; } summary { cursor: pointer; color: var(--quiet); }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; }
-td, th { text-align: left; padding: .2rem .9rem .2rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td { overflow-wrap: anywhere; }
-.about { position: fixed; inset: auto 0 0 0; padding: .5rem 1.2rem; background: var(--paper); overflow-wrap: anywhere;
-  border-top: 1px solid var(--line); font-size: .87rem; } .about:empty { display: none; }
+details { margin-top: 6px; font-size: 12px; }
 """
 # Filters dim the other devices and hide nodes without any; arrow keys go from device to device, Tab from node to node.
 _SCRIPT = """

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dractl.report import explain_groups
+from dractl.report.page import cell, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,40 +15,24 @@ if TYPE_CHECKING:
     from dractl.explain.groups import Group
 
 _STYLE = """
-:root { --ink: #1b1f24; --dim: #5c6670; --line: #d5dae0; --paper: #fff; --bad: #b3261e; --good: #1a7f37;
-  --held: #b26a00; --bar: #3b6ea8; --soft: #f3f5f7 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --dim: #9aa4ad; --line: #3a424a; --paper: #15191d;
-  --bad: #ff8a80; --good: #6fdd8b; --held: #ffb74d; --bar: #6ea8e0; --soft: #1e242a } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 62rem; padding: 0 1rem }
-h1 { font-size: 1.3rem; margin: 0 }
-h2 { font-size: 1rem; margin: 1.6rem 0 .4rem }
-.verdict { font-size: 1.05rem; margin: .3rem 0 1rem }
-.bad { color: var(--bad) } .good { color: var(--good) } .dim { color: var(--dim) }
-table { border-collapse: collapse; width: 100% }
-td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
-td.n { text-align: right; white-space: nowrap }
-.bar { background: var(--soft); height: .8rem; width: 14rem }
-.bar i { background: var(--bar); display: block; height: 100% }
-code { font: 13px ui-monospace, monospace; background: var(--soft); padding: 0 .25rem }
-svg { max-width: 100%; height: auto }
-svg text { font: 12px system-ui, sans-serif; fill: var(--ink) }
-svg text.n { font: 11px ui-monospace, monospace }
-svg text.s { font-size: 10px; fill: var(--dim) }
-.w { white-space: nowrap }
-.group { border-left: 4px solid var(--good); background: var(--soft); padding: .6rem .9rem; margin: 0 0 1.2rem }
-.group.no { border-color: var(--bad) }
-.group p { margin: .2rem 0 }
-.share { display: flex; height: .8rem; max-width: 28rem; margin: .4rem 0; background: var(--line) }
-.share .on { background: var(--bar) } .share .more { background: var(--good) }
+body { max-width: 62rem; } table { width: 100%; }
+.verdict { font-size: 16px; margin: 4px 0 12px; }
+.bar { background: var(--box); height: 12px; width: 14rem; max-width: 15vw; }
+.bar i { background: var(--gpu); display: block; height: 100%; }
+svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
+svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
+.group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px; margin: 0 0 18px; }
+.group.no { border-color: var(--bad); }
+.share { display: flex; height: 12px; max-width: 28rem; margin: 6px 0; background: var(--edge); }
+.share .on { background: var(--gpu); } .share .more { background: var(--good); }
 """
 _COLOURS = {
     "free": "--good",
-    "held": "--held",
-    "unavailable": "--dim",
+    "held": "--nvme",
+    "unavailable": "--soft",
     "tainted": "--bad",
-    "hidden": "--dim",
-    "unpublished": "--dim",
+    "hidden": "--soft",
+    "unpublished": "--soft",
 }
 _BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
 _LONGEST = 60  # characters of a device's name; DNS labels end at 63
@@ -55,14 +40,9 @@ _LONGEST = 60  # characters of a device's name; DNS labels end at 63
 
 def render(explanations: Sequence[Explanation], groups: Sequence[Group] = (), otherwise: str = "") -> str:
     """The page: the groups, then a section for each subject, or ``otherwise`` if there is none."""
-    title = escape(explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects")
+    title = explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
     parts = [*(part for group in groups for part in _group(group)), *(p for e in explanations for p in _section(e))]
-    body = "\n".join(parts) or f"<p>{escape(otherwise)}</p>"
-    return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"
-        f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head>\n"
-        f"<body>\n{body}\n</body></html>"
-    )
+    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE)
 
 
 def _group(group: Group) -> Iterator[str]:
@@ -83,10 +63,10 @@ def _group(group: Group) -> Iterator[str]:
 
 def _section(e: Explanation) -> Iterator[str]:
     assumed = " (assumed)" if e.release_assumed else ""
-    yield f"<h1>{escape(e.title)} <small class=dim>Kubernetes {e.release}{assumed}</small></h1>"
+    yield f"<h1>{escape(e.title)} <small class=soft>Kubernetes {e.release}{assumed}</small></h1>"
     mark, look = ("✓", "good") if e.fits else ("✗", "bad")
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(e.headline)}</p>"
-    yield from (f"<p class=dim>{escape(note)}</p>" for note in e.notes)
+    yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
     if e.funnel:
         yield from _funnel(e.funnel)
     if e.devices:
@@ -103,18 +83,16 @@ def _section(e: Explanation) -> Iterator[str]:
 
 def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
     most = max((s.of for s in stages), default=0) or 1
-    yield "<h2>Devices</h2><table>"
-    last = ""
+    rows, last = [], ""
     for s in stages:
         heading = s.heading or f"request {s.request}"
-        look = " bad" if s.kept == 0 else ""
-        yield (
-            f"<tr><td class=w>{escape(heading if heading != last else '')}</td><td>{escape(s.stage)}</td>"
-            f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
-            f"<td class='n{look}'>{s.kept} of {s.of}</td><td class=dim>{escape(s.detail)}</td></tr>"
+        bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
+        count = cell(f"{s.kept} of {s.of}", "n bad" if s.kept == 0 else "n")
+        rows.append(
+            cell(heading if heading != last else "", "w") + cell(s.stage) + bar + count + cell(s.detail, "soft")
         )
         last = heading
-    yield "</table>"
+    yield f"<h2>Devices</h2>{table(rows)}"
 
 
 def _picture(e: Explanation) -> Iterator[str]:
@@ -127,7 +105,7 @@ def _picture(e: Explanation) -> Iterator[str]:
     shown = {d.status for d in e.devices}
     legend = " ".join(f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown)
     thick = "; a thick frame: free, and a request would take it" if any(map(_taken, e.devices)) else ""
-    yield f"<p class=dim>{legend}{thick}</p>"
+    yield f"<p class=soft>{legend}{thick}</p>"
 
 
 def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
@@ -155,7 +133,7 @@ def _svg(places: dict[str, list[DeviceStatus]]) -> str:
         rows = (len(devices) + columns - 1) // columns
         height = _HEAD + rows * (34 + _GAP) + 4
         parts.append(
-            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' stroke='var(--line)'/>"
+            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' stroke='var(--edge)'/>"
             f"<text x='10' y='{y + 17}'>{escape(place)}</text>"
         )
         for i, device in enumerate(devices):
@@ -185,21 +163,20 @@ def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
     return (
         f"<g><title>{escape('; '.join(told))}</title>"
         # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
-        f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--soft)' "
+        f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--box)' "
         f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
-        f"<text class='n' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
+        f"<text class='n mono' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
         f"<text class='s' x='{left + 8}' y='{top + 29}'>{device.status}</text></g>"
     )
 
 
 def _reasons(e: Explanation) -> Iterator[str]:
-    yield "<h2>Reasons</h2><table>"
+    rows = []
     for r in e.reasons:
-        nodes = _node_names(r.nodes)
         selector = f"<br><code>{escape(r.selector)}</code>" if r.selector else ""
-        cells = f"<td>{escape(r.message)}{selector}</td><td class=dim>{nodes}</td>"
-        yield f"<tr><td class=w><code>{r.code}</code></td>{cells}</tr>"
-    yield "</table>"
+        message = f"<td>{escape(r.message)}{selector}</td><td class=soft>{_node_names(r.nodes)}</td>"
+        rows.append(f"<td class=w><code>{r.code}</code></td>{message}")
+    yield f"<h2>Reasons</h2>{table(rows)}"
 
 
 def _node_names(names: Sequence[str], most: int = 4) -> str:
@@ -209,22 +186,20 @@ def _node_names(names: Sequence[str], most: int = 4) -> str:
 
 
 def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
-    yield "<h2>Nodes</h2><table>"
+    rows = []
     for n in nodes:
         like = f" and {len(n.like)} like it" if n.like else ""
-        message = n.reasons[0].message if n.reasons else ""
-        name = f"<span class=w>{escape(n.name)}</span>{like}"
-        yield f"<tr><td>{name}</td><td>{n.verdict}</td><td>{escape(message)}</td></tr>"
-    yield "</table>"
+        name = f"<td><span class=w>{escape(n.name)}</span>{like}</td>"
+        rows.append(name + cell(n.verdict) + cell(n.reasons[0].message if n.reasons else ""))
+    yield f"<h2>Nodes</h2>{table(rows)}"
 
 
 def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
     if not fixes:
         yield "<h2>No small change was found after which it fits</h2>"
         return
-    yield "<h2>To make it fit <small class=dim>each checked by allocating again</small></h2><table>"
+    rows = []
     for f in fixes:
-        effect = f" <span class=dim>({escape(f.effects)})</span>" if f.effects else ""
-        where = _node_names(f.nodes)
-        yield f"<tr><td class=n>{f.rank}</td><td>{escape(f.title)}{effect}</td><td>{where}</td></tr>"
-    yield "</table>"
+        effect = f" <span class=soft>({escape(f.effects)})</span>" if f.effects else ""
+        rows.append(f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>")
+    yield f"<h2>To make it fit <small class=soft>each checked by allocating again</small></h2>{table(rows)}"

@@ -15,7 +15,8 @@ from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
 from dractl.report.machine_boxes import Box, Card
 from dractl.report.machine_matrix import devices_of
-from dractl.report.machine_svg import COLORS, DARK, FONT, MONO, PALETTE
+from dractl.report.machine_svg import COLORS
+from dractl.report.page import bullets, page, table, texts
 from dractl.topology.levels import LEVELS, nearest
 
 if TYPE_CHECKING:
@@ -27,42 +28,28 @@ if TYPE_CHECKING:
 
 _CANVAS = Canvas()
 
-_STYLE = f"""
-:root {{ color-scheme: light dark; {PALETTE} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
-* {{ box-sizing: border-box; }}
-body {{ margin: 0 auto; padding: 16px 20px 72px; max-width: 1500px; color: var(--ink); background: var(--paper);
-  font: 14px/1.45 {FONT}; }}
-h1 {{ font-size: 18px; margin: 0 0 4px; }} h2 {{ font-size: 15px; margin: 28px 0 8px; }}
-h3, h4, h5 {{ font-size: 13px; margin: 0; display: inline; }} p {{ margin: 0 0 4px; }} .soft {{ color: var(--soft); }}
-.picture {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 12px;
-  align-items: start; margin-top: 12px; }}
-.box {{ border: 1px solid var(--edge); border-radius: 6px; padding: 6px 8px 8px; background: var(--box); }}
-.box.root {{ background: var(--paper); }} .box .box, .device, .rest, .legend {{ margin-top: 6px; }}
-.head {{ display: flex; flex-wrap: wrap; gap: 0 10px; font-size: 12px; overflow-wrap: anywhere; }}
-.head > .within {{ margin-left: auto; }}
-.device {{ border: 1px solid var(--edge); border-left: 6px solid var(--other); border-radius: 5px; padding: 4px 8px;
-  background: var(--card); font-size: 13px; overflow-wrap: anywhere; }}
-.device.gpu {{ border-left-color: var(--gpu); }} .device.nic {{ border-left-color: var(--nic); }}
-.device.nvme {{ border-left-color: var(--nvme); }}
-.device .line {{ display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }}
-.device .link, .device .level {{ margin-left: auto; white-space: nowrap; }} .device .link + .level {{ margin-left: 0; }}
-.level:empty {{ display: none; }}
-.level {{ border: 1px solid var(--ink); border-radius: 4px; padding: 0 5px; font-weight: 600; }}
-.device.at, .device:focus {{ outline: 2px solid var(--ink); outline-offset: 1px; }}
-.mono {{ font-family: {MONO}; font-size: 12px; }} .warn {{ color: var(--warn); }} .strong {{ font-weight: 600; }}
-.part {{ padding-left: 16px; }} .rest {{ font-size: 12px; }}
-.wide {{ overflow-x: auto; }} table {{ border-collapse: collapse; font-size: 12px; }}
-th, td {{ padding: 3px 8px; text-align: left; vertical-align: top; border: 1px solid var(--edge); }}
-.wide th, .wide td {{ white-space: nowrap; }} .names td {{ overflow-wrap: anywhere; }}
-th {{ background: var(--box); }} tr.at > * {{ background: var(--box); font-weight: 600; }}
-ul {{ margin: 6px 0; padding-left: 20px; }} dt {{ font-weight: 600; overflow-wrap: anywhere; }}
-dd {{ margin: 0 0 8px; }}
-#details {{ position: fixed; inset: auto 0 0 0; padding: 8px 20px; max-height: 40vh; overflow: auto; font-size: 12px;
-  background: var(--box); border-top: 1px solid var(--edge); overflow-wrap: anywhere; }}
-#details:empty {{ display: none; }}
-@media print {{ #details {{ display: none; }} }}
-""".strip()
+_STYLE = """
+h3, h4, h5 { display: inline; }
+.picture { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 12px;
+  align-items: start; margin-top: 12px; }
+.box { border: 1px solid var(--edge); border-radius: 6px; padding: 6px 8px 8px; background: var(--box); }
+.box.root { background: var(--paper); } .box .box, .device, .rest, .legend { margin-top: 6px; }
+.head { display: flex; flex-wrap: wrap; gap: 0 10px; font-size: 12px; }
+.head > .within { margin-left: auto; }
+.device { border: 1px solid var(--edge); border-left: 6px solid var(--other); border-radius: 5px; padding: 4px 8px;
+  background: var(--card); font-size: 13px; }
+.device.gpu { border-left-color: var(--gpu); } .device.nic { border-left-color: var(--nic); }
+.device.nvme { border-left-color: var(--nvme); }
+.device .line { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }
+.device .link, .device .level { margin-left: auto; white-space: nowrap; } .device .link + .level { margin-left: 0; }
+.level:empty { display: none; }
+.level { border: 1px solid var(--ink); border-radius: 4px; padding: 0 5px; font-weight: 600; }
+.device.at, .device:focus { outline: 2px solid var(--ink); outline-offset: 1px; }
+.part { padding-left: 16px; } .rest { font-size: 12px; }
+.matrix { font-size: 12px; }
+.matrix th, .matrix td { white-space: nowrap; padding: 3px 8px; border: 1px solid var(--edge); }
+.matrix th { background: var(--box); } tr.at > * { background: var(--box); font-weight: 600; }
+"""
 
 # Distances by the two addresses.
 _SCRIPT = """
@@ -98,9 +85,6 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     node = machine.host.name or words.host_product(machine) or "this node"
     labels = words.labels(machine, devices_of(machine), publication)
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-        f"<title>{escape(node)}: PCI topology</title><style>{_STYLE}</style></head><body>",
         f"<h1>PCI topology of {escape(node)}</h1>",
         *(f'<p class="soft">{escape(line)}</p>' for line in words.host_lines(machine)),
         *_picture(machine, publication, {level for row in best.values() for level in row.values()}),
@@ -111,11 +95,10 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
         *_published(publication),
         *_pairs("Not published", words.unpublished_lines(publication)),
         *_pairs("Notes", words.note_lines(machine, publication)),
-        '<div id="details" role="status"></div>',
+        '<div class="about" id="details" role="status"></div>',
         f'<script type="application/json" id="levels">{data}</script>',
-        f"<script>{_SCRIPT}</script></body></html>",
     ]
-    return "\n".join(parts) + "\n"
+    return page(f"{node}: PCI topology", parts, _STYLE, _SCRIPT)
 
 
 def _picture(machine: Machine, publication: Publication, distances: AbstractSet[str]) -> list[str]:
@@ -172,7 +155,11 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str,
     if len(devices) < 2:
         return []
     heads = "".join(f'<th scope="col" title="{d.bdf}">{escape(labels[d.bdf])}</th>' for d in devices)
-    lines = ["<h2>Distances</h2>", '<div class="wide" tabindex="0"><table>', f"<tr><td></td>{heads}</tr>"]
+    lines = [
+        "<h2>Distances</h2>",
+        '<div class="wide" tabindex="0"><table class="matrix">',
+        f"<tr><td></td>{heads}</tr>",
+    ]
     for a in devices:
         cells = "".join(_cell(best.get(a.bdf, {}).get(b.bdf, "X")) for b in devices)
         head = f'<th scope="row" title="{a.bdf}">{escape(labels[a.bdf])}</th>'
@@ -187,19 +174,18 @@ def _cell(level: str) -> str:
 def _published(publication: Publication) -> list[str]:
     if not publication.devices:
         return []
-    lines = ["<h2>Devices that drivers would publish</h2>"]
-    lines += [f"<p>{escape(words.published_drivers(publication))}</p>", '<table class="names">']
-    for place, drivers in words.published_places(publication):
-        for driver, names in drivers:
-            cells = (place, driver, " ".join(names))
-            lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    said = words.alignment_lines(publication)
-    return [*lines, "</table>", "<ul>", *(f"<li>{escape(text)}</li>" for text in said), "</ul>"]
+    places = words.published_places(publication)
+    rows = [(place, driver, " ".join(names)) for place, drivers in places for driver, names in drivers]
+    return [
+        "<h2>Devices that drivers would publish</h2>",
+        f"<p>{escape(words.published_drivers(publication))}</p>",
+        table(texts(rows)),
+        bullets(words.alignment_lines(publication)),
+    ]
 
 
-def _list(title: str, texts: list[str]) -> list[str]:
-    items = (f"<li>{escape(text)}</li>" for text in texts)
-    return [f"<h2>{title}</h2>", "<ul>", *items, "</ul>"] if texts else []
+def _list(title: str, items: list[str]) -> list[str]:
+    return [f"<h2>{title}</h2>", bullets(items)] if items else []
 
 
 def _pairs(title: str, pairs: list[tuple[str, str]]) -> list[str]:

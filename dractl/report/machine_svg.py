@@ -15,6 +15,7 @@ from dractl.discovery.publication import NOTHING
 from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
 from dractl.report.machine_boxes import Box, Card
+from dractl.report.page import DARK, FONT, MONO, PALETTE
 from dractl.report.plain import wrap
 from dractl.topology.levels import LEVELS, endpoints
 
@@ -30,18 +31,6 @@ _LINE = 16
 _LEAST = 160  # of a box, at any depth
 _BOLD, _PLAIN, _MONO = 8.0, 6.9, 6.7  # an average character's width at 12 px (mono: 11 px), in a wide font
 _CANVAS = Canvas()
-
-# Blue, violet and orange differ with every common form of colour blindness, and words say the same.
-PALETTE = """
---ink: #1b1f24; --soft: #59636e; --paper: #ffffff; --box: #f3f5f8; --card: #ffffff; --edge: #c3cad3;
---gpu: #0b5cad; --nic: #7a3fd0; --nvme: #a15c00; --other: #7b8794; --warn: #a33b00;
-""".strip()
-DARK = """
---ink: #e6e9ee; --soft: #9aa4b2; --paper: #14171c; --box: #1c2129; --card: #242a34; --edge: #414a57;
---gpu: #5aa9f5; --nic: #b08cf5; --nvme: #e0a63a; --other: #8a94a3; --warn: #ff9d5c;
-""".strip()
-FONT = 'ui-sans-serif, system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif'
-MONO = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace'
 
 _STYLE = f"""
 svg.dractl {{ {PALETTE}
