@@ -101,7 +101,10 @@ class Program:
         """True if every device that satisfies all the others satisfies it. ValueError if one does not compile."""
         from dractl.cel.tautologies import implied
 
-        return implied(self._tree.root, *(program._tree.root for program in others))
+        key = tuple(others)
+        if key not in self._implications:
+            self._implications[key] = implied(self._tree.root, *(program._tree.root for program in key))
+        return self._implications[key]
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
         """The result that kube-scheduler gets for this device, remembered by the fields that the expression reads.
@@ -225,6 +228,10 @@ class Program:
 
     @cached_property
     def _memory(self) -> dict[Any, bool | EvalError]:
+        return {}
+
+    @cached_property
+    def _implications(self) -> dict[tuple[Program, ...], bool]:
         return {}
 
     @cached_property
