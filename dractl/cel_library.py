@@ -26,7 +26,8 @@ def _installed(module: str) -> bool:
 
 def why_not() -> str | None:
     """The reason why selectors cannot be compiled; None if they can."""
-    return f"{' and '.join(missing())} not installed" if missing() else None
+    *others, last = missing() or ("",)
+    return f"{', '.join(others)}{' and ' if others else ''}{last} not installed" if last else None
 
 
 def require(what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dractl.allocation.bugs import BUGS
@@ -23,15 +24,18 @@ from dractl.allocation.result import (
 )
 from dractl.allocation.search import Abort, NoSolution, OutOfBudget, Solution, search
 from dractl.allocation.state import AllocatedState
+from dractl.allocation.survey import Survey
+from dractl.allocation.surveyor import survey
+from dractl.errors import UsageError
+from dractl.model import Node, ResourceClaim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.problem import Problem
     from dractl.allocation.search import Outcome
-    from dractl.allocation.survey import Survey
-    from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice
+    from dractl.model import DeviceClass, ResourceSlice
 
 DEFAULT_BUDGET = 300_000
 """Devices and requests that a search examines before it gives up; a few seconds of work."""
@@ -110,9 +114,6 @@ class Allocator:
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
         """A node's devices for each request: every stage with the devices that it keeps and loses, and why."""
-        from dractl.allocation.survey import Survey
-        from dractl.allocation.surveyor import survey
-
         name = node.metadata.name
         if self.behaviour is None or self._index is None or self._matcher is None:
             return Survey(name, (), (), (), Fault("unsupported", self.features.unsupported_text))
@@ -158,19 +159,13 @@ class Allocator:
 
 
 def _check(node: object, claims: Iterable[object]) -> None:
-    from dractl.model import Node, ResourceClaim
-
     for value, kind in ((node, Node), *((claim, ResourceClaim) for claim in claims)):
         if not isinstance(value, kind):
-            from dractl.errors import UsageError
-
             what = f"a {kind.__name__} of dractl.model is needed, not {type(value).__name__}"
             raise UsageError(what, hint="dractl.model.decode makes one of an object's mapping")
 
 
 def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:
-    from collections.abc import Mapping
-
     if isinstance(classes, dict):
         return classes
     values = classes.values() if isinstance(classes, Mapping) else classes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from dractl.allocation.derived import DerivedAttributes, DerivedFault
 from dractl.allocation.problem import FAULT, OPAQUE
 
 if TYPE_CHECKING:
-    from dractl.allocation.derived import DerivedAttributes
     from dractl.allocation.features import Behaviour, Features
     from dractl.allocation.matching import Matcher
     from dractl.allocation.pools import PoolDevice
@@ -40,8 +40,6 @@ class AttributeReader:
 
     def derived(self, candidate: PoolDevice, expression: str, *, lists: bool) -> Value:
         """The value of a derived attribute; FAULT if it cannot be evaluated."""
-        from dractl.allocation.derived import DerivedFault
-
         try:
             found = self._derived.value(expression, candidate.id.driver, candidate.device)
         except DerivedFault:
@@ -50,8 +48,6 @@ class AttributeReader:
 
     def fault_text(self, candidate: PoolDevice, attribute: str, expression: str) -> str:
         """Upstream's message for a derived attribute that is FAULT."""
-        from dractl.allocation.derived import DerivedFault
-
         text = self._derived.compile_fault(expression)
         if text is not None:
             return f"compile derived attribute {attribute} failed: {text}"
@@ -63,8 +59,6 @@ class AttributeReader:
 
     @cached_property
     def _derived(self) -> DerivedAttributes:
-        from dractl.allocation.derived import DerivedAttributes
-
         return DerivedAttributes(self.matcher.target)
 
 

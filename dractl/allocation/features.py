@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from dractl.allocation.bugs import bugs_of
+from dractl.errors import Unsupported, UsageError
+from dractl.model.nearest import nearest
 from dractl.model.releases import GATES, Target, has_change
 
 if TYPE_CHECKING:
@@ -88,9 +90,6 @@ RELEASES: Final = tuple(_SUPPORTED)
 
 def _check(what: str, name: str, known: Collection[str]) -> None:
     if name not in known:
-        from dractl.errors import UsageError
-        from dractl.model.nearest import nearest
-
         near = nearest(str(name), known)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
         raise UsageError(f"{what} {name} is not known", hint=hint)
@@ -157,8 +156,6 @@ class Features(Struct, frozen=True):
         A release newer than dractl knows is treated as the newest known one, which ``release`` names. UsageError for an
         unknown release or gate; Unsupported for a release whose allocator is not modelled.
         """
-        from dractl.errors import Unsupported
-
         target = Target.of(release, gates)
         if target.release not in _SUPPORTED:
             raise Unsupported(

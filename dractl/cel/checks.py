@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
+from dractl.cel.functions.dispatch import dispatcher
+from dractl.cel.functions.formatting import parse, wrong_type
+from dractl.cel.functions.regex import BadPattern, compiled
+from dractl.cel.functions.time import parse_duration, parse_timestamp
 from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
 
@@ -80,7 +84,6 @@ def _time_literal(call: Call) -> Found:
     (argument,) = call.args
     if not isinstance(argument, Const):
         return
-    from dractl.cel.functions.time import parse_duration, parse_timestamp
 
     valid = False
     if argument.kind == "string":
@@ -96,8 +99,6 @@ def _time_literal(call: Call) -> Found:
 
 
 def _pattern_literal(pattern: Node) -> Found:
-    from dractl.cel.functions.regex import BadPattern, compiled
-
     if not isinstance(pattern, Const):
         return
     if pattern.kind == "string":
@@ -162,8 +163,6 @@ _FORMATTED = {
 
 def _format_literal(call: Call) -> Found:
     """``"literal".format([literal])``: each clause exists and accepts the static type of its argument."""
-    from dractl.cel.functions.formatting import parse, wrong_type
-
     template, arguments = call.target, call.args[0]
     if not (isinstance(template, Const) and template.kind == "string" and isinstance(arguments, ListLiteral)):
         return
@@ -242,14 +241,10 @@ def _fold(node: Node, release: int) -> Any:
         return (values if isinstance(node, ListLiteral) else {}) if constant else _VARIABLE
     if isinstance(node, Call):
         if node.function in _CONVERSIONS and len(values) == 1 and values[0] is not _VARIABLE and node.target is None:
-            from dractl.cel.functions.dispatch import dispatcher
-
             return dispatcher(node.function, node.overloads, release)(values[0])
         if node.function in ("_[_]", "_[?_]") and values[1] is not _VARIABLE:
             v.qualifier(values[1])
         if node.function in ("matches", "find", "findAll") and len(values) >= 2 and isinstance(values[1], str):
-            from dractl.cel.functions.regex import BadPattern, compiled
-
             try:
                 compiled(values[1])
             except BadPattern as error:

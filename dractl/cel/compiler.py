@@ -4,25 +4,26 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dractl.cel import checks
 from dractl.cel.cost import estimate
 from dractl.cel.decode import decode
 from dractl.cel.issues import Issue
+from dractl.cel.messages import issues_of, place, quoted_names, sort_variables
+from dractl.cel.native import function_names, make
 from dractl.cel.places import render
 from dractl.cel.program import Admission, Program
-from dractl.cel.rewrite import rewritten
-from dractl.cel.values import COST_LIMIT, CelError
+from dractl.cel.rewrite import rewritten, unnested
+from dractl.cel.tokens import DEEPEST, depth
+from dractl.cel.values import COST_LIMIT, MAX_LENGTH, CelError
 
 if TYPE_CHECKING:
     from dractl.cel.ast import Checked, Node
-    from dractl.cel.environment import Declarations
+    from dractl.cel.declarations import Declarations
 
 _SURROGATES = "[\ud800-\udfff]"  # Go strings cannot contain them: its JSON decoder replaces them
 
-MAX_LENGTH = 10240
-"""Bytes; resourceapi.CELSelectorExpressionMaxLength."""
 _HOPELESS = 16 * MAX_LENGTH
 
 
@@ -36,7 +37,7 @@ class Rejected(Exception):
         self.internal = internal
 
 
-def compile_program(text: str, declarations: Declarations, native: Any) -> Program:
+def compile_program(text: str, declarations: Declarations) -> Program:
     """The program of an expression. Never raises: errors are in the program."""
     if not text.isascii():
         text = re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", text)
@@ -45,7 +46,7 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
         if len(text) > _HOPELESS:
             message = f"not checked: {len(text)} characters, where {MAX_LENGTH} bytes are allowed"
             raise Rejected(message, (Issue(message),))
-        checked = _check(text, declarations, native)
+        checked = _check(text, declarations)
         _finish(checked, declarations)
     except Rejected as rejected:
         return Program(
@@ -68,27 +69,18 @@ def compile_program(text: str, declarations: Declarations, native: Any) -> Progr
     )
 
 
-def unchecked(text: str, declarations: Declarations, reason: str) -> Program:
-    """The program of an expression that cannot be compiled here: that is not the expression's fault, so it has no
-    issues."""
-    return Program(text, declarations, "unchecked", error=f"not checked: {reason}", error_type="InternalError")
-
-
-def _check(text: str, declarations: Declarations, native: Any) -> Checked:
+def _check(text: str, declarations: Declarations) -> Checked:
     """Parses and checks; raises Rejected."""
     source, tests = rewritten(text, declarations.shared, declarations.lists)
     try:
-        serialized = _compiled(source, native)
+        serialized = _compiled(source, declarations)
     except RuntimeError as error:
         quoted = _quoted_names(text, declarations)
         if "Syntax error" not in str(error):
             _reject(quoted, text)
             _check_sorts(text, declarations)
-        from dractl.cel.messages import issues_of, place
-        from dractl.cel.native import function_names
-
         functions = function_names(declarations)
-        issues = issues_of(str(error), text, functions, lambda part: _root_of(part, native))
+        issues = issues_of(str(error), text, functions, lambda part: _root_of(part, declarations))
         issues = tuple(sorted((*issues, *quoted), key=place))
         raise Rejected(f"compilation failed: {render(issues, text)}", issues) from None
     _reject(_quoted_names(text, declarations), text)
@@ -103,15 +95,11 @@ def _check(text: str, declarations: Declarations, native: Any) -> Checked:
 def _quoted_names(text: str, declarations: Declarations) -> tuple[Issue, ...]:
     if declarations.release >= 37 or "`" not in text:
         return ()
-    from dractl.cel.messages import quoted_names
-
     return quoted_names(text)
 
 
 def _check_sorts(text: str, declarations: Declarations) -> None:
     if declarations.lists and "sortBy" in text:
-        from dractl.cel.messages import sort_variables
-
         _reject(sort_variables(text), text)
 
 
@@ -133,25 +121,22 @@ def _finish(checked: Checked, declarations: Declarations) -> None:
         raise Rejected(message, (Issue(message),), internal=True) from None
 
 
-def _compiled(source: str, native: Any) -> bytes:
+def _compiled(source: str, declarations: Declarations) -> bytes:
     """The serialized tree. Raises RuntimeError, the only exception of the binding, for every error."""
     try:
-        return bytes(native.compile(source).serialize())
+        return bytes(make(declarations).compile(source).serialize())
     except RuntimeError as error:
-        from dractl.cel.rewrite import unnested
-        from dractl.cel.tokens import DEEPEST, depth
-
         if "recursion limit" not in str(error) or depth(source) >= DEEPEST:
             raise
         shallow = unnested(source)
         if shallow == source:
             raise
-        return bytes(native.compile(shallow).serialize())
+        return bytes(make(declarations).compile(shallow).serialize())
 
 
-def _root_of(text: str, native: Any) -> Node | None:
+def _root_of(text: str, declarations: Declarations) -> Node | None:
     """The tree of an expression compiled on its own; None if it does not compile."""
     try:
-        return decode(_compiled(text, native), text).root
+        return decode(_compiled(text, declarations), text).root
     except RuntimeError:
         return None

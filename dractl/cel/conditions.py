@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, Node, Select
+from dractl.cel.functions.kubernetes import parse_quantity
 from dractl.cel.tokens import tokenize
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +24,7 @@ _METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
 _CONVERSIONS = ("quantity", "semver")
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A part of an expression: its text and its place in the whole (code points, end exclusive)."""
 
     text: str
@@ -29,7 +32,7 @@ class Part(NamedTuple):
     end: int
 
 
-class Literal(NamedTuple):
+class Literal(Struct, frozen=True):
     """A literal operand of a comparison.
 
     ``kind``: the name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and ``semver("1.2.3")``, whose
@@ -54,15 +57,13 @@ class Literal(NamedTuple):
 
 
 def _amount(text: str) -> object:
-    from dractl.cel.functions.kubernetes import parse_quantity
-
     try:
         return parse_quantity(text).exact()
     except ValueError:  # DRA601 reports it
         return text
 
 
-class Comparison(NamedTuple):
+class Comparison(Struct, frozen=True):
     """``lookup OPERATOR literal``, with the lookup on the left however it is written.
 
     ``lookup`` is None for ``device.driver``. ``operator``: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``;
@@ -112,7 +113,7 @@ class _Reader:
     def read(self, node: Node, required: bool, negated: bool) -> Iterator[Comparison]:
         found = self.comparison(node) if isinstance(node, Call) else None
         if found is not None:
-            yield found._replace(required=required, negated=negated)
+            yield replace(found, required=required, negated=negated)
             return
         function = node.function if isinstance(node, Call) else ""
         binds = isinstance(node, Comprehension) and node.binds
@@ -158,7 +159,7 @@ class _Reader:
             return Literal(node.kind, node.value, self.spans.source[start:end], start, end)
         if isinstance(node, Call) and node.function in _CONVERSIONS and node.args and isinstance(node.args[0], Const):
             inner = self.literal(node.args[0])
-            return inner._replace(kind=node.function) if inner is not None else None
+            return replace(inner, kind=node.function) if inner is not None else None
         return None
 
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cel.ast import (
     Call,
     Checked,
@@ -24,10 +26,9 @@ from dractl.cel.ast import (
     StructLiteral,
     parameters,
 )
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
-    from dractl.cel.environment import Declarations
+    from dractl.cel.declarations import Declarations
 
 UNBOUNDED = (1 << 64) - 1
 
@@ -106,7 +107,7 @@ def _fixed(number: int) -> Range:
 # -- known values ------------------------------------------------------------------------------------------------
 
 
-class Entries(NamedTuple):
+class Entries(Struct, frozen=True):
     """The sizes of the entries of a map, or of a list (``keys`` are then indices)."""
 
     container: str
@@ -114,13 +115,13 @@ class Entries(NamedTuple):
     values: Range
 
 
-class Variable(NamedTuple):
+class Variable(Struct, frozen=True):
     path: Path
     size: Range | None
     entries: Entries | None
 
 
-class Estimated(NamedTuple):
+class Estimated(Struct, frozen=True):
     """The cost of a call without its arguments' where ``whole`` is false, and the size of its result."""
 
     cost: Range
@@ -398,10 +399,10 @@ class _Estimator:
         own: Range = (UNBOUNDED, 0)
         size: Range | None = None
         for overload in node.overloads:
-            cost, result = self.overload(node, overload, arguments)
-            own = _union(own, cost)
-            if result is not None:
-                size = result if size is None else _union(size, result)
+            estimated = self.overload(node, overload, arguments)
+            own = _union(own, estimated.cost)
+            if estimated.size is not None:
+                size = estimated.size if size is None else _union(size, estimated.size)
             if overload in ("index_list", "index_map"):
                 entries = self.entries(node.args[0])
                 size = entries.values if entries else None

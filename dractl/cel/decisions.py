@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cel.tracing import Trace, show
 from dractl.cel.values import Optional
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.cel.lookups import Lookup
 
 
-class Seen(NamedTuple):
+class Seen(Struct, frozen=True):
     """A part of the device that was read: ``device.driver``, or an attribute or capacity by ``domain/name``.
 
     ``value`` is written as in CEL (``"Hopper"``, ``quantity("80Gi")``); None where the device has no such entry.
@@ -24,7 +25,7 @@ class Seen(NamedTuple):
     value: str | None
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True):
     """Why an expression is true, false or an error on one device.
 
     ``text`` is the deciding part, from ``start`` to ``end`` (code points). ``result`` is true, false, or None if

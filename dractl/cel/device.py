@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cel.values import Domains
 from dractl.model import Quantity, Version
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dractl.model import DeviceAttribute, DeviceCapacity
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A part of a device that an expression depends on.
 
     ``kind`` is ``driver``, ``attributes``, ``capacity`` or ``allowMultipleAllocations``; ``domain`` and ``name`` say
@@ -157,7 +158,7 @@ class View:
         return tuple([self._memory(field) for field in fields])
 
     def _memory(self, field: Field) -> Any:
-        kind, domain, name = field
+        kind, domain, name = field.kind, field.domain, field.name
         if kind == "driver":
             return self.driver
         if kind == "allowMultipleAllocations":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dractl.records import NamedTuple
+from msgspec import Struct
 
 _OPERANDS = re.compile(
     r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?), (.+?)\)'"
@@ -14,7 +14,7 @@ _UNDEFINED = re.compile(r"undefined field '(\w+)'")
 _OUTPUT = re.compile(r"must evaluate to .+, not (.+)")
 
 
-class Operands(NamedTuple):
+class Operands(Struct, frozen=True):
     """The types that an operator cannot compare, as cel-go prints them."""
 
     operator: str
@@ -22,7 +22,7 @@ class Operands(NamedTuple):
     right: str
 
 
-class Issue(NamedTuple):
+class Issue(Struct, frozen=True):
     """One error in an expression. ``message`` is upstream's.
 
     ``offset`` counts code points into the expression, ``line`` and ``column`` are 1-based as upstream prints them; all

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
 from dractl.cel.tokens import brackets, tokenize
-from dractl.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ _MAPS = ("attributes", "capacity")
 _INDEXING = ("_[_]", "_[?_]", "_?._")
 
 
-class Lookup(NamedTuple):
+class Lookup(Struct, frozen=True):
     """A lookup such as ``device.attributes["domain"].name``, and its place. All places are code points.
 
     ``start`` and ``end`` enclose the whole lookup; ``domain_start`` and ``name_start`` are where the names themselves
@@ -62,7 +63,7 @@ def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
     return tuple(sorted(finder.found.values(), key=lambda found: (found.start, found.end)))
 
 
-class _Place(NamedTuple):
+class _Place(Struct, frozen=True):
     """The value of a node: the device, one of its maps, or the map of one domain."""
 
     kind: str = ""  # "": the device itself

@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.cel.issues import Issue
 from dractl.cel.places import expected_bool, issue_at, line_starts, may_be_bool, short_type
 from dractl.cel.rewrite import FLATTEN
@@ -99,7 +101,7 @@ def issues_of(
     kept = [issue for issue in found if issue and not issue.message.startswith(_CONSEQUENCES)]
     if kept and all(map(_SAID_BY_CHECKER.match, (issue.message for issue in kept))):
         kept += reporter.operand_types()
-    kept += [i._replace(message="unsupported ident kind") for i in kept if _NO_FIELD_NAME.fullmatch(i.message)]
+    kept += [replace(i, message="unsupported ident kind") for i in kept if _NO_FIELD_NAME.fullmatch(i.message)]
     if not any(macro in text for macro in _OPTIONAL_MACROS):  # which have their operand twice
         kept = list(dict.fromkeys(kept))
     return tuple(sorted(kept, key=place)) or (_too_deep(text),)

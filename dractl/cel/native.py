@@ -17,7 +17,7 @@ from cel_expr_python import cel
 from dractl.cel.protos import kubernetes
 
 if TYPE_CHECKING:
-    from dractl.cel.environment import Declarations
+    from dractl.cel.declarations import Declarations
 
 
 @cache
@@ -41,6 +41,7 @@ def function_names(declarations: Declarations) -> frozenset[str]:
     return frozenset(names) | _OF_EXTENSIONS | (_OF_LISTS if declarations.lists else frozenset())
 
 
+@cache
 def make(declarations: Declarations) -> Any:
     """A ``cel_expr_python.cel.Env``."""
     plain, generic = _table()

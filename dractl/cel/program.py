@@ -5,27 +5,33 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
+
+from dractl.cel import conditions, decisions, lookups, reads, tautologies, tracing
+from dractl.cel.conditions import Part
 from dractl.cel.device import Field, View
-from dractl.records import NamedTuple
+from dractl.cel.evaluation import build, frame
+from dractl.cel.spans import Spans
+from dractl.cel.tokens import tokenize
+from dractl.cel.values import Aborted, CelError, to_bool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dractl.cel.ast import Checked
-    from dractl.cel.conditions import Comparison, Part
+    from dractl.cel.conditions import Comparison
     from dractl.cel.decisions import Decision
+    from dractl.cel.declarations import Declarations
     from dractl.cel.device import DeviceLike
-    from dractl.cel.environment import Declarations
     from dractl.cel.issues import Issue
     from dractl.cel.lookups import Lookup
-    from dractl.cel.spans import Spans
     from dractl.cel.tokens import Token
     from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
 
 
-class EvalError(NamedTuple):
+class EvalError(Struct, frozen=True):
     """An evaluation that failed. ``text`` is upstream's, without the names of selector and device."""
 
     text: str
@@ -79,31 +85,23 @@ class Program:
     def reads(self) -> frozenset[Field] | None:
         """The parts of a device that the result depends on; None when it may depend on all of them, or does not
         compile."""
-        from dractl.cel.reads import reads
-
-        return None if self.checked is None else reads(self.checked.root)
+        return None if self.checked is None else reads.reads(self.checked.root)
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
         """The results that it can have on any device, None for a failure; one that is missing never occurs. All if it
         does not compile."""
-        from dractl.cel.tautologies import outcomes
-
-        return frozenset((True, False, None)) if self.checked is None else outcomes(self.checked.root)
+        return frozenset((True, False, None)) if self.checked is None else tautologies.outcomes(self.checked.root)
 
     def excludes(self, others: Sequence[Program]) -> bool:
         """True if no device satisfies it and all the others. ValueError if one does not compile."""
-        from dractl.cel.tautologies import outcomes
-
-        return True not in outcomes(*(program._tree.root for program in (*others, self)))
+        return True not in tautologies.outcomes(*(program._tree.root for program in (*others, self)))
 
     def follows_from(self, others: Sequence[Program]) -> bool:
         """True if every device that satisfies all the others satisfies it. ValueError if one does not compile."""
-        from dractl.cel.tautologies import implied
-
         key = tuple(others)
         if key not in self._implications:
-            self._implications[key] = implied(self._tree.root, *(program._tree.root for program in key))
+            self._implications[key] = tautologies.implied(self._tree.root, *(program._tree.root for program in key))
         return self._implications[key]
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
@@ -135,21 +133,17 @@ class Program:
 
     def trace(self, driver: str, device: DeviceLike) -> Trace:
         """The evaluation, sub-expression by sub-expression. ValueError when the expression does not compile."""
-        from dractl.cel.tracing import trace
-
-        return trace(self._tree, self.declarations, driver, device)
+        return tracing.trace(self._tree, self.declarations, driver, device)
 
     def decision(self, driver: str, device: DeviceLike) -> Decision:
         """The part of the expression that made it true, false or an error on a device, and the values it saw.
         ValueError if the expression does not compile."""
-        from dractl.cel.decisions import decision
-
         view = View(driver, device)
         fields = None if view.fault(self.declarations.list_values) else self._fields
         key = None if fields is None else view.memory_key(fields)
         found = None if key is None else self._decisions.get(key)
         if found is None:
-            found = decision(self.trace(driver, device), self.lookups)
+            found = decisions.decision(self.trace(driver, device), self.lookups)
             if key is not None and len(self._decisions) < _MEMORY:
                 self._decisions[key] = found
         return found
@@ -159,40 +153,32 @@ class Program:
     @cached_property
     def lookups(self) -> tuple[Lookup, ...]:
         """The attributes and capacities that it names, in the order of its text."""
-        from dractl.cel.lookups import from_tokens, from_tree
-
-        return from_tokens(self.text) if self.checked is None else from_tree(self.checked.root, self.spans)
+        if self.checked is None:
+            return lookups.from_tokens(self.text)
+        return lookups.from_tree(self.checked.root, self.spans)
 
     @cached_property
     def conjuncts(self) -> tuple[Part, ...]:
         """The conditions that must all hold; the whole expression if it does not compile."""
-        from dractl.cel.conditions import Part, conjuncts
-
-        return (
-            (Part(self.text, 0, len(self.text)),) if self.checked is None else conjuncts(self.checked.root, self.spans)
-        )
+        if self.checked is None:
+            return (Part(self.text, 0, len(self.text)),)
+        return conditions.conjuncts(self.checked.root, self.spans)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """Its comparisons of a lookup or the driver with literals; only those of the driver if it does not compile."""
-        from dractl.cel.conditions import comparisons, driver_comparisons
-
         if self.checked is None:
-            return driver_comparisons(self.text)
-        return comparisons(self.checked.root, self.spans, self.lookups)
+            return conditions.driver_comparisons(self.text)
+        return conditions.comparisons(self.checked.root, self.spans, self.lookups)
 
     @cached_property
     def spans(self) -> Spans:
         """The places of its sub-expressions. ValueError when the expression does not compile."""
-        from dractl.cel.spans import Spans
-
         return Spans(self._tree)
 
     @property
     def tokens(self) -> tuple[Token, ...]:
         """Its tokens without spaces and comments."""
-        from dractl.cel.tokens import tokenize
-
         return tokenize(self.text) if self.checked is None else self.spans.tokens
 
     @cached_property
@@ -244,9 +230,6 @@ class Program:
 
     @cached_property
     def _run(self) -> Callable[[View], Any]:
-        from dractl.cel.evaluation import build, frame
-        from dractl.cel.values import Aborted, CelError
-
         run = build(self._tree.root, self.declarations.release)
 
         def value(view: View) -> Any:
@@ -261,8 +244,6 @@ class Program:
         result = self._run(view)
         if result is True or result is False or type(result) is EvalError:
             return result
-        from dractl.cel.values import CelError, to_bool
-
         try:
             return to_bool(result)
         except CelError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from dractl.records import NamedTuple
+from msgspec import Struct
 
 _LEXEME = re.compile(
     r"""
@@ -23,7 +23,7 @@ _LEXEME = re.compile(
 )
 
 
-class Token(NamedTuple):
+class Token(Struct, frozen=True):
     """``kind`` is ``string``, ``name``, ``quoted`` (a field name in backquotes), ``number`` or ``operator``."""
 
     kind: str

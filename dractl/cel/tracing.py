@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Comprehension, Ident, Select
 from dractl.cel.device import View
 from dractl.cel.evaluation import Frame, Run, build, frame
+from dractl.cel.functions import conversion
 from dractl.cel.spans import Spans
 from dractl.cel.values import Aborted, CelError
 from dractl.model import Quantity, Version
-from dractl.records import field, record
+from dractl.model.go import quoted
 
 if TYPE_CHECKING:
     from dractl.cel.ast import Checked, Node
+    from dractl.cel.declarations import Declarations
     from dractl.cel.device import DeviceLike
-    from dractl.cel.environment import Declarations
 
 _MOST = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
 
 
-@record(frozen=False)
-class Trace:
+class Trace(Struct):
     """The result of one sub-expression.
 
     ``text`` is ``source[start:end]`` (code points). ``value`` is a value of :mod:`dractl.cel.values`, None if ``error``
@@ -37,7 +39,7 @@ class Trace:
     function: str = ""
     value: Any = None
     error: str | None = None
-    children: list[Trace] = field(default_factory=list)
+    children: list[Trace] = []
 
     @property
     def shown(self) -> str:
@@ -114,9 +116,6 @@ def _is_hidden(node: Node, spans: Spans) -> bool:
 
 def show(value: Any) -> str:
     """A value as CEL writes it: ``"Hopper"``, ``[1, 2]``, ``quantity("80Gi")``."""
-    from dractl.cel.functions import conversion
-    from dractl.model.go import quoted
-
     if value is None:
         return "null"
     match value:

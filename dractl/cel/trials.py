@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.cel.program import EvalError
-from dractl.records import NamedTuple, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.cel.program import Program
 
 
-class Device(NamedTuple):
+class Device(Struct, frozen=True):
     """A published device."""
 
     driver: str
@@ -27,7 +28,7 @@ class Device(NamedTuple):
         return f"{self.driver}/{self.pool}/{self.name}"
 
 
-class Trial(NamedTuple):
+class Trial(Struct, frozen=True):
     """Devices with the same result, decided by the same part on the same values.
 
     ``result`` is None if the evaluation fails; ``error`` is upstream's text then.
@@ -54,8 +55,7 @@ def tried(program: Program, devices: Iterable[Device]) -> tuple[Trial, ...]:
     return tuple(sorted(found, key=lambda trial: (order[trial.result], -len(trial.devices))))
 
 
-@record
-class Answer:
+class Answer(Struct, frozen=True):
     """The verdict of a release on an expression.
 
     ``program`` is compiled as kube-apiserver does when the expression is created, ``stored`` as kube-scheduler does.

@@ -23,6 +23,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from dractl.cel.numbers import format_double
 from dractl.model import Quantity, Version
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ GIGA = 10**9
 
 LARGEST = 10_000_000
 """Elements or characters. Upstream's limit of actual cost ends an evaluation before it holds a larger value."""
+
+MAX_LENGTH = 10240
+"""Bytes of an expression: resourceapi.CELSelectorExpressionMaxLength."""
 
 COST_LIMIT = 1_000_000
 """resourceapi.CELSelectorExpressionMaxCost: for the estimate and for what an evaluation really costs."""
@@ -66,68 +72,37 @@ class Uint(int):
     __slots__ = ()
 
 
-class _Value:
-    """Equal and ordered by its fields, among its own kind. (Dataclasses would double the import time of this
-    module.)"""
-
-    __slots__: tuple[str, ...] = ()
-
-    def _fields(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._fields() == other._fields()
-
-    def __lt__(self, other: Any) -> bool:
-        return self._fields() < other._fields()  # type: ignore[no-any-return]
-
-    def __gt__(self, other: Any) -> bool:
-        return self._fields() > other._fields()  # type: ignore[no-any-return]
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._fields()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self._fields()))})"
-
-
-class TypeValue(_Value):
+class TypeValue(Struct, frozen=True, order=True):
     """A type as a value, such as ``int`` or ``type(x)``."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
 
-class Duration(_Value):
-    __slots__ = ("nanoseconds",)
-
-    def __init__(self, nanoseconds: int) -> None:
-        self.nanoseconds = nanoseconds
+class Duration(Struct, frozen=True, order=True):
+    nanoseconds: int
 
 
-class Timestamp(_Value):
+class Timestamp(Struct, frozen=True):
     """Nanoseconds since 1970-01-01T00:00:00Z. ``zone``, seconds east of UTC, shows in its text only."""
 
-    __slots__ = ("nanoseconds", "zone")
+    nanoseconds: int
+    zone: int = 0
 
-    def __init__(self, nanoseconds: int, zone: int = 0) -> None:
-        self.nanoseconds = nanoseconds
-        self.zone = zone
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.nanoseconds == other.nanoseconds
 
-    def _fields(self) -> tuple[Any, ...]:
-        return (self.nanoseconds,)
+    def __hash__(self) -> int:
+        return hash(self.nanoseconds)
+
+    def __lt__(self, other: Timestamp) -> bool:
+        return self.nanoseconds < other.nanoseconds
 
 
-class Optional(_Value):
+class Optional(Struct, frozen=True):
     """``optional.of(value)``; ``optional.none()`` has no value. The value may be an error: see :func:`opened`."""
 
-    __slots__ = ("present", "value")
-
-    def __init__(self, value: Any = None, present: bool = True) -> None:
-        self.value = value
-        self.present = present
+    value: Any = None
+    present: bool = True
 
 
 NONE = Optional(None, False)
@@ -140,41 +115,29 @@ def opened(optional: Optional) -> Any:
     return optional.value
 
 
-class IP(_Value):
-    __slots__ = ("address",)
-
-    def __init__(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
-        self.address = address
+class IP(Struct, frozen=True):
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-class CIDR(_Value):
+class CIDR(Struct, frozen=True):
     """An address with a prefix length; the address may have host bits."""
 
-    __slots__ = ("address", "length")
-
-    def __init__(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address, length: int) -> None:
-        self.address = address
-        self.length = length
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+    length: int
 
 
-class URL(_Value):
+class URL(Struct, frozen=True):
     """The parts of net/url.URL that CEL can read."""
 
-    __slots__ = ("host", "path", "query", "scheme", "text")
-
-    def __init__(self, text: str, scheme: str, host: str, path: str, query: str) -> None:
-        self.text = text
-        self.scheme = scheme
-        self.host = host
-        self.path = path
-        self.query = query
+    text: str
+    scheme: str
+    host: str
+    path: str
+    query: str
 
 
-class NamedFormat(_Value):
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+class NamedFormat(Struct, frozen=True):
+    name: str
 
 
 class Sum(Quantity):
@@ -529,8 +492,6 @@ def negate(a: Any) -> Any:
 
 def text_of_key(key: Any) -> str:
     """A key as Go's ``%v`` prints it."""
-    from dractl.cel.numbers import format_double
-
     if type(key) is str:
         return key
     if type(key) is bool:

@@ -79,7 +79,7 @@ def _compiling(written: str, issues: Sequence[Issue], target: Target) -> str | N
                 return _name_one(side)
         if operands.left == operands.right == _QUANTITY:
             return f"compare quantities with a.compareTo(b) {operands.operator} 0, or with isGreaterThan and isLessThan"
-        if _QUANTITY in operands[1:]:
+        if _QUANTITY in (operands.left, operands.right):
             return f'a capacity is a quantity: write a.compareTo(quantity("10Gi")) {operands.operator} 0'
     output = next((issue.output for issue in issues if issue.output), "")
     if output.startswith("map("):

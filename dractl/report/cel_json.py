@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dractl.cel.compiler import MAX_LENGTH
-from dractl.cel.values import COST_LIMIT
+from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 
 if TYPE_CHECKING:
     from dractl.cel import Issue, Program

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dractl.cel.compiler import MAX_LENGTH
-from dractl.cel.values import COST_LIMIT
+from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.report.plain import plural, printable
 
 if TYPE_CHECKING:

@@ -106,17 +106,9 @@ def result(text: str, device: Device) -> bool | str:
     """A fresh evaluation: nothing is remembered."""
     from dractl.cel.compiler import compile_program
 
-    environment = compiled("true").declarations, _native()
-    program = compile_program(text, *environment)
+    program = compile_program(text, compiled("true").declarations)
     answer = program.evaluate(DRIVER, device)
     return answer.text if isinstance(answer, EvalError) else answer
-
-
-def _native() -> Any:
-    from dractl.cel import environment
-    from dractl.model import Target
-
-    return environment(Target.of("1.37"), "stored").native
 
 
 @settings(max_examples=400, deadline=None)

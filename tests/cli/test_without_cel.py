@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTE = "cel-expr-python and google-re2 not installed"
+NOTE = "cel-expr-python, protobuf and google-re2 not installed"
 BLOCKED = """
 import sys
-sys.modules.update({"cel_expr_python": None, "re2": None})
+sys.modules.update({"cel_expr_python": None, "google.protobuf": None, "re2": None})
 from dractl.cli.main import run
 run()
 """

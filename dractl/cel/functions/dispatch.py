@@ -62,9 +62,9 @@ def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[...,
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:
         if name in OVERLOADS:
-            operands, run = OVERLOADS[name]
-            since, other = _CHANGED.get(name, (release + 1, run))
-            candidates.append((operands, other if release >= since else run))
+            found = OVERLOADS[name]
+            since, changed = _CHANGED.get(name, (release + 1, found.run))
+            candidates.append((found.operands, changed if release >= since else found.run))
 
     def call(*operands: Any) -> Any:
         for types, run in candidates:

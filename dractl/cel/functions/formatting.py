@@ -6,10 +6,13 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cel import values as v
+from dractl.cel.functions import conversion as c
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
-from dractl.records import NamedTuple
+from dractl.model.go import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +28,7 @@ class FormatError(Exception):
     """An error in a format or its arguments."""
 
 
-class Clause(NamedTuple):
+class Clause(Struct, frozen=True):
     """``%.2f`` has the letter ``f`` and the precision 2. ``fault`` is set for an invalid clause; a lone ``%`` at the
     end has no letter."""
 
@@ -156,8 +159,6 @@ def _special(number: float) -> str | None:
 
 
 def _text(value: Any) -> str:
-    from dractl.cel.functions import conversion as c
-
     kind = type(value)
     convert: dict[type, Callable[[Any], str]] = {
         str: str,
@@ -194,8 +195,6 @@ _WITHIN = {str, bytes, bool, int, Uint, float, type(None), TypeValue, Timestamp,
 
 def _inside(value: Any) -> str:
     """A value within a list or map."""
-    from dractl.model.go import quoted
-
     kind = type(value)
     if kind is str:
         return quoted(value)

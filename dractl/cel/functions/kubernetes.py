@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import TYPE_CHECKING
 
+from dractl.cel.functions.network import url
 from dractl.cel.functions.registry import OVERLOADS, Overload, overload
 from dractl.cel.values import NONE, CelError, NamedFormat, Optional, Sum
 from dractl.model import Quantity, Version
@@ -235,8 +237,6 @@ def _label_value(text: str) -> list[str]:
 
 
 def _uri(text: str) -> list[str]:
-    from dractl.cel.functions.network import url
-
     try:
         url(text)
     except CelError as error:
@@ -245,8 +245,6 @@ def _uri(text: str) -> list[str]:
 
 
 def _is_date(text: str) -> bool:
-    import datetime
-
     match = _DATE.fullmatch(text)
     try:
         return bool(match and datetime.date(int(match[1]) or 4, int(match[2]), int(match[3])))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
 
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
 from dractl.model.go import quoted
 
 if TYPE_CHECKING:
-    import ipaddress
-
     Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # -- addresses --------------------------------------------------------------------------------------------------------
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 def _parse_address(text: str) -> Address:
     """netip.ParseAddr; ValueError with its text."""
-    import ipaddress
-
     plain = text.partition("%")[0] if ":" in text.partition("%")[0] else text
     try:
         return ipaddress.ip_address(plain)
@@ -408,8 +406,6 @@ def _unescape(text: str) -> str:
 
 
 def _unescaped(text: str) -> bytes:
-    from urllib.parse import unquote_to_bytes
-
     return unquote_to_bytes(text)
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dractl.records import NamedTuple
+from msgspec import Struct
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-class ListOf(NamedTuple):
+class ListOf(Struct, frozen=True):
     """A list whose first element has this type: how cel-go distinguishes typed lists at run time."""
 
     element: type
 
 
-class Overload(NamedTuple):
+class Overload(Struct, frozen=True):
     operands: tuple[type | ListOf, ...]
     run: Callable[..., Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel.functions.registry import ListOf, overload
-from dractl.cel.values import LARGEST, CelError, too_costly
+from dractl.cel.values import LARGEST, CelError, text_of_key, too_costly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,8 +153,6 @@ def trim(text: str) -> str:
 def join(parts: list[Any], separator: str = "") -> str:
     for part in parts:
         if type(part) is not str:
-            from dractl.cel.values import text_of_key
-
             raise CelError(f"join: invalid input: {text_of_key(part)}")
     if sum(map(len, parts)) + len(parts) * len(separator) > LARGEST:
         raise too_costly()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
@@ -142,7 +143,6 @@ def _atoi(text: str) -> int:
 def _offset_of_name(name: str, seconds: int) -> int:
     if name in ("", "UTC"):
         return 0
-    from zoneinfo import ZoneInfo
 
     try:
         offset = _moment(seconds).replace(tzinfo=UTC).astimezone(ZoneInfo(name)).utcoffset()

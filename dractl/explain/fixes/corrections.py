@@ -173,7 +173,7 @@ def _other_map(
     devices: Devices, text: str, lookup: Lookup, found: Comparison | None, lost: Sequence[DeviceID]
 ) -> Iterator[Edit]:
     """A capacity that was looked up among the attributes, or an attribute among the capacities."""
-    other = lookup._replace(kind="capacity" if lookup.kind == "attributes" else "attributes")
+    other = replace(lookup, kind="capacity" if lookup.kind == "attributes" else "attributes")
     if not any(selectors.value_of(devices, device, other) is not None for device in lost):
         return
     head = text[lookup.start : lookup.domain_start].replace(lookup.kind, other.kind)

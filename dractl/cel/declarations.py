@@ -1,0 +1,119 @@
+"""What an environment declares, by release, mode and gates.
+
+Sources: k8s.io/dynamic-resource-allocation/cel/compile.go, k8s.io/apiserver/pkg/cel/environment/base.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from dractl.cel.rewrite import FLATTEN
+
+if TYPE_CHECKING:
+    from dractl.model import Target
+
+Mode = Literal["new", "stored"]
+
+CONSUMABLE = "DRAConsumableCapacity"
+LISTS = "DRAListTypeAttributes"
+
+
+class Declarations(Struct, frozen=True):
+    """Declarations of one environment, in addition to the table that all share.
+
+    ``release`` is the minor version as a number (1.36 is 36); ``lists`` the extension library of that name; ``shared``
+    the field ``device.allowMultipleAllocations``; ``two_variables`` and ``formats`` the macros and functions of these
+    names; ``dynamic`` whether an attribute is ``dyn`` instead of ``any``; ``outputs`` and ``wanted`` the types that a
+    selector may have; ``list_values`` whether devices may have list attributes.
+    """
+
+    release: int
+    mode: Mode
+    lists: bool
+    shared: bool
+    dynamic: bool
+    includes: str | None
+    outputs: frozenset[str]
+    wanted: str
+    list_values: bool
+    two_variables: bool
+    formats: bool
+    left_out: frozenset[str]
+
+    @classmethod
+    def of(cls, target: Target, mode: Mode) -> Declarations:
+        release = int(target.release.split(".")[1])
+        stored = mode == "stored"
+        # New expressions see features introduced up to the release before (DefaultCompatibilityVersion), stored ones
+        # everything.
+        introduced = release if stored else release - 1
+        listed = release >= 36 and target.enabled(LISTS)
+        dynamic = listed or (release >= 37 and stored)
+        includes = None
+        if release >= 36 and (stored or listed):
+            includes = "dra_includes_dyn_dyn" if release == 36 else "list_includes_dyn_dyn"
+        if release >= 37:
+            outputs = {"bool", "wrapper(bool)", "dyn" if dynamic else "google.protobuf.Any"}
+        else:
+            outputs = {"bool", "google.protobuf.Any"} | ({"dyn"} if listed else set())
+        left_out = {"dra_includes_dyn_dyn", "list_includes_dyn_dyn"} - {includes}
+        if release >= 37:
+            left_out.add("int64_to_duration")
+        if introduced < 33:
+            left_out |= {"string_bool_to_semver", "is_semver_string_bool"}
+        return cls(
+            release=release,
+            mode=mode,
+            lists=introduced >= 34,
+            shared=release >= 34 and (stored or target.enabled(CONSUMABLE)),
+            dynamic=dynamic,
+            includes=includes,
+            outputs=frozenset(outputs),
+            wanted="bool or the unknown type",
+            list_values=release >= 37 or listed,
+            two_variables=introduced >= 32,
+            formats=introduced >= 31,
+            left_out=frozenset(filter(None, left_out)),
+        )
+
+    def configuration(self, generic: str) -> str:
+        """The YAML of ``NewEnvConfigFromYaml``."""
+        extensions = ["{name: bindings}", "{name: optional}"]
+        if self.two_variables:
+            extensions.append("{name: two-var-comprehensions}")
+        if self.lists:
+            extensions.append("{name: lists, version: 2}")
+        attribute = "dyn" if self.dynamic else "any"
+        lines = [
+            "name: kubernetes",
+            # Nothing else of the built-in overloads: cel-go's are in the table. This one belongs to the extension
+            # "optional".
+            'stdlib: {include_functions: [{name: "_[_]"}]}',
+            f"extensions: [{', '.join(extensions)}]",
+            "variables:",
+            "- {name: device, type_name: kubernetes.DRADevice}",
+            "- {name: device.driver, type_name: string}",
+            f"- {{name: device.attributes, type_name: map, params: [{_NESTED.format(attribute)}]}}",
+            f"- {{name: device.capacity, type_name: map, params: [{_NESTED.format('kubernetes.Quantity')}]}}",
+        ]
+        if self.shared:
+            lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
+        # Types that cel-cpp does not have as values. The first two are not types, which cel-go notices late.
+        lines += [
+            f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
+            for name in ("duration", "timestamp", "net.IP", "net.CIDR")
+        ]
+        lines += ["functions:", generic]
+        if self.lists:
+            lines += [f'- name: "{FLATTEN}"', "  overloads:", f"  - {_FLATTEN}"]
+        return "\n".join(lines)
+
+
+_ANY = "{type_name: A, is_type_param: true}"
+_FLATTEN = (
+    f"{{id: list_flatten, target: {{type_name: list, params: [{{type_name: list, params: [{_ANY}]}}]}}, args: [], "
+    f"return: {{type_name: list, params: [{_ANY}]}}}}"
+)
+_NESTED = "{{type_name: string}}, {{type_name: map, params: [{{type_name: string}}, {{type_name: {}}}]}}"
