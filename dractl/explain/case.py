@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.rejection import Rejection, Unmet
+    from dractl.scheduler.snapshot import PodInfo
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MANY = 64  # with more nodes than this, those with the same answer share one
@@ -59,6 +60,11 @@ class Case(Struct, frozen=True):
     def state(self) -> ClusterState:
         """The cluster."""
         return self.scheduler.state
+
+    @property
+    def pod(self) -> PodInfo:
+        """The subject, if it is a pod."""
+        return self.scheduler.snapshot.pod(self.question.value)
 
     @property
     def own(self) -> set[Key]:

@@ -10,7 +10,8 @@ from dractl.scheduler import rejection
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dractl.model import DeviceTaint, NodeSelector, Taint
+    from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, Taint
+    from dractl.model.core import Toleration
     from dractl.scheduler.rejection import NodeLabel, Rejection, Unmet
 
 
@@ -82,6 +83,12 @@ def labels_text(labels: Iterable[NodeLabel], one: bool = True) -> str:
 def taint_text(taint: Taint | DeviceTaint) -> str:
     """``key=value:effect``, or ``key:effect`` without a value."""
     return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
+
+
+def toleration_text(toleration: Toleration | DeviceToleration) -> str:
+    """``key=value:effect``, or what of it is there."""
+    value = f"={toleration.value}" if toleration.value else ""
+    return f"{toleration.key}{value}" + (f":{toleration.effect}" if toleration.effect else "")
 
 
 def selector_text(selector: NodeSelector) -> str:

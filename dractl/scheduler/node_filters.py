@@ -114,7 +114,7 @@ class NodeFilters:
                 if not keys <= node.labels.keys() or not self._spreads_over(constraint, node):
                     continue
                 count = sum(
-                    other.namespace == self.pod.namespace and not other.is_deleted and _spreads(constraint, other)
+                    other.namespace == self.pod.namespace and not other.deleted and _spreads(constraint, other)
                     for other in self.on(node)
                 )
                 domain = node.labels[constraint.topology_key]
@@ -220,7 +220,7 @@ def _ports(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         for used in other.host_ports:
             for port in wanted:
                 same_address = port.address == used.address or ANY_ADDRESS in (port.address, used.address)
-                if port[:2] == used[:2] and same_address:
+                if (port.protocol, port.port) == (used.protocol, used.port) and same_address:
                     text = "node(s) didn't have free ports for the requested pod ports"
                     taken = PortTaken(port.port, port.protocol, other.full_name)
                     return Rejection("NodePorts", (text,), False, (taken,), pods=(other.full_name,))

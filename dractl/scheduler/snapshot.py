@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-class HostPort(NamedTuple):
+class HostPort(Struct, frozen=True, order=True):
     """A port of the node that a container takes."""
 
     protocol: str
@@ -94,7 +94,7 @@ class PodInfo:
     @property
     def ended(self) -> bool:
         """True if the pod has succeeded or failed: it uses nothing of its node."""
-        return text_at(self.value, "status", "phase") in ENDED
+        return self.phase in ENDED
 
     @property
     def start_time(self) -> str:
@@ -102,9 +102,19 @@ class PodInfo:
         return text_at(self.value, "status", "startTime")
 
     @property
-    def is_deleted(self) -> bool:
-        """True if the pod is being deleted."""
-        return bool(text_at(self.value, "metadata", "deletionTimestamp"))
+    def phase(self) -> str:
+        """status.phase; "" for a manifest."""
+        return text_at(self.value, "status", "phase")
+
+    @property
+    def created(self) -> str:
+        """metadata.creationTimestamp (RFC 3339); "" for a manifest."""
+        return text_at(self.value, "metadata", "creationTimestamp")
+
+    @property
+    def deleted(self) -> str:
+        """When the pod is to be gone (RFC 3339); "" if it is not being deleted."""
+        return text_at(self.value, "metadata", "deletionTimestamp")
 
     @property
     def preempts(self) -> bool:
@@ -222,6 +232,12 @@ class NodeInfo:
     def allocatable(self) -> Mapping[str, Quantity]:
         """status.allocatable."""
         return {name: quantity(value) for name, value in map_at(self.value, "status", "allocatable").items()}
+
+    @property
+    def unready(self) -> bool:
+        """True if the node's condition Ready does not hold, or its kubelet no longer reports it."""
+        conditions = maps_at(self.value, "status", "conditions")
+        return any(c.get("type") == "Ready" and c.get("status") in ("False", "Unknown") for c in conditions)
 
     @property
     def reported(self) -> bool:

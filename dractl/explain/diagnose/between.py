@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import is_left_over
-from dractl.cluster.pods import DEFAULT_SCHEDULER, ended, event_about, is_new, scheduler_name
+from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
 from dractl.model.nearest import nearest
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.reasons.base import Cause
+    from dractl.scheduler.snapshot import PodInfo
 
     Raw = Mapping[str, Any]
 
@@ -47,6 +48,7 @@ _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "no
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
 _REVISION = "controller-revision-hash"  # k8s.io/api apps/v1 ControllerRevisionHashLabelKey
 _EACH_NODE = "DaemonSet"  # its pods have a node each, and are never in each other's way
+_ROLLING = ("maxSurge", "maxUnavailable")
 _MOST = 8  # nodes with one label that are compared
 
 
@@ -77,20 +79,21 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
 # -- holders --
 
 
-def _holding(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Raw]]:
+def _holding(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, PodInfo]]:
     """The pods that hold what is wanted and have not ended, with their names."""
     names = dict.fromkeys(h.pod for c in ranked for h in getattr(c, "holders", ()) if h.pod and not h.finished)
     pods = ((name, case.state.get("Pod", key_of(name))) for name in names)
-    return [(name, pod) for name, pod in pods if pod is not None and text_at(pod, "spec", "nodeName")]
+    there = [(name, case.scheduler.snapshot.pod(pod)) for name, pod in pods if pod is not None]
+    return [(name, pod) for name, pod in there if pod.node_name]
 
 
 def _terminating(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
-    leaving = [(n, pod) for n, pod in _holding(case, ranked) if text_at(pod, "metadata", "deletionTimestamp")]
+    leaving = [(name, pod) for name, pod in _holding(case, ranked) if pod.deleted]
     if leaving:
         yield HoldersTerminating(
             pods=tuple(name for name, _ in leaving),
-            since=min(text_at(pod, "metadata", "deletionTimestamp") for _, pod in leaving),
-            on=tuple(dict.fromkeys(text_at(pod, "spec", "nodeName") for _, pod in leaving)),
+            since=min(pod.deleted for _, pod in leaving),
+            on=tuple(dict.fromkeys(pod.node_name for _, pod in leaving)),
         )
 
 
@@ -118,14 +121,12 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     named = f"{owner[0]} {namespace}/{owner[1]}"
     holding = _holding(case, ranked)
     theirs = [(n, p) for n, p in holding if key_of(n)[0] == namespace]
-    mine = [(n, p) for n, p in theirs if workload(p) == owner]
+    mine = [(n, p.value) for n, p in theirs if workload(p.value) == owner]
     pods = tuple(name for name, _ in mine)
-    own = text_at(controller(pod), "name")
-    older = tuple(name for name, p in mine if text_at(controller(p), "name") != own)
+    older = tuple(name for name, p in mine if _maker(p) != _maker(pod))
     if owner[0] == "Deployment" and older:
-        strategy = map_at(case.state.get("Deployment", (namespace, owner[1])), "spec", "strategy")
-        rolling = map_at(strategy, "rollingUpdate")
-        surge, unavailable = (str(rolling.get(key, "")) for key in ("maxSurge", "maxUnavailable"))
+        rolling = _rolling(case, owner[1])
+        surge, unavailable = (str(rolling.get(key, "")) for key in _ROLLING)
         yield OldReplicas(owner=named, pods=older, surge=surge, unavailable=unavailable)
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
         yield from _sharing(case, pod)
@@ -133,7 +134,7 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         yield OwnReplicas(owner=named, pods=pods, ends=ends, together=ends and _together(case, (namespace, owner[1])))
     elif owner[0] == "Job":
         cron = _cron(case, namespace, owner[1])
-        runs = [text_at(controller(p), "name") for _, p in theirs if cron and _cron_of(case, p) == cron]
+        runs = [_maker(p.value) for _, p in theirs if cron and _cron_of(case, p) == cron]
         if runs:
             yield OwnReplicas(
                 owner=f"CronJob {namespace}/{cron}", pods=tuple(n for n, _ in theirs), ends=True, earlier=runs[0]
@@ -154,18 +155,28 @@ def siblings(case: Case) -> Iterator[str]:
     holding = [(name, other) for name, other in same if any(c.allocated for c in enter(case.state, other).claims)]
     if not holding:
         return
-    own = text_at(controller(pod), "name")
-    older = [name for name, other in holding if text_at(controller(other), "name") != own]
+    older = [name for name, other in holding if _maker(other) != _maker(pod)]
     held = "hold devices" if len(holding) > 1 else "holds devices"
     if owner[0] != "Deployment" or not older:
         yield f"{len(holding)} other pod{'s' if len(holding) > 1 else ''} of {owner[0]} {owner[1]} {held}"
         return
-    rolling = map_at(case.state.get("Deployment", (namespace, owner[1])), "spec", "strategy", "rollingUpdate")
-    settings = ", ".join(f"{key} {rolling[key]}" for key in ("maxSurge", "maxUnavailable") if key in rolling)
+    rolling = _rolling(case, owner[1])
+    settings = ", ".join(f"{key} {rolling[key]}" for key in _ROLLING if key in rolling)
     yield (
         f"{len(older)} old replica{'s hold' if len(older) > 1 else ' holds'} devices while Deployment {owner[1]} is "
         f"updated{f' ({settings})' if settings else ''}: if devices are short, the rolling update waits for itself"
     )
+
+
+def _maker(pod: Raw) -> str:
+    """The name of the object that made a pod: its ReplicaSet, not its Deployment."""
+    return text_at(controller(pod), "name")
+
+
+def _rolling(case: Case, deployment: str) -> Raw:
+    """How a Deployment of the pod's namespace replaces its pods."""
+    value = case.state.get("Deployment", (case.question.key[0], deployment))
+    return map_at(value, "spec", "strategy", "rollingUpdate")
 
 
 def _together(case: Case, key: Key) -> bool:
@@ -183,9 +194,9 @@ def _cron(case: Case, namespace: str, job: str) -> str:
     return next((text_at(o, "name") for o in owners if o.get("kind") == "CronJob"), "")
 
 
-def _cron_of(case: Case, pod: Raw) -> str:
-    owner = workload(pod)
-    return _cron(case, text_at(pod, "metadata", "namespace"), owner[1]) if owner and owner[0] == "Job" else ""
+def _cron_of(case: Case, pod: PodInfo) -> str:
+    owner = workload(pod.value)
+    return _cron(case, pod.namespace, owner[1]) if owner and owner[0] == "Job" else ""
 
 
 def _sharing(case: Case, pod: Raw) -> Iterator[Cause]:
@@ -228,7 +239,7 @@ def _lost_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Caus
             elif len(unready) == len(cause.places):
                 yield LostNodes(places=unready, claim=cause.claim, unready=True)
             return
-    places = Counter(text_at(pod, "spec", "nodeName") for _, pod in _holding(case, ranked))
+    places = Counter(pod.node_name for _, pod in _holding(case, ranked))
     gone = tuple(name for name in places if not _exists(case, name))
     unready = tuple(name for name in places if _unready(case, name))
     if gone or unready:
@@ -237,13 +248,13 @@ def _lost_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Caus
 
 def _exists(case: Case, node: str) -> bool:
     """True if there is a Node of that name; a place may also be the value of a label."""
-    nodes = case.state.all("Node")
-    return ("", node) in nodes or any(node in map_at(n, "metadata", "labels").values() for n in nodes.values())
+    nodes = case.scheduler.snapshot.nodes
+    return node in nodes or any(node in info.labels.values() for info in nodes.values())
 
 
 def _unready(case: Case, node: str) -> bool:
-    conditions = maps_at(case.state.get("Node", ("", node)), "status", "conditions")
-    return any(c.get("type") == "Ready" and c.get("status") in ("False", "Unknown") for c in conditions)
+    info = case.scheduler.snapshot.nodes.get(node)
+    return info is not None and info.unready
 
 
 # -- nodes and drivers --
@@ -308,7 +319,7 @@ def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) 
     drivers = dict.fromkeys(c.driver for n in found for c in n.causes if isinstance(c, NoSlicesOnNode) and c.driver)
     for driver in drivers:
         there = {s.spec.node_name for s in case.scheduler.slices if s.spec.driver == driver and s.spec.devices}
-        nodes = {name: map_at(value, "metadata", "labels") for (_, name), value in case.state.all("Node").items()}
+        nodes = {name: info.labels for name, info in case.scheduler.snapshot.nodes.items()}
         with_devices = [labels for name, labels in nodes.items() if name in there]
         bare = {name: labels for name, labels in nodes.items() if name not in there and not _unready(case, name)}
         shared = {
@@ -320,7 +331,7 @@ def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) 
         wanted, full = _of_use(case, found)
         for key, text in sorted(shared):
             lacking = [name for name, labels in bare.items() if labels.get(key) == text and name in wanted]
-            like = sorted(n for n in there if n and map_at(nodes, n).get(key) == text)
+            like = sorted(n for n in there if n and nodes.get(n, {}).get(key) == text)
             if lacking and not full.isdisjoint(like):
                 yield DriverAbsent(driver=driver, nodes=tuple(lacking), label=f"{key}={text}", like=tuple(like[:_MOST]))
                 return
@@ -346,14 +357,14 @@ def _apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
 
 def _added(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """A node selector, or a request for a resource, that the pod has, and its owner's template has not."""
-    pod = case.question.value
+    pod = case.pod
     if ranked and isinstance(ranked[0], NodeFilter) and ranked[0].plugin == "NodeResourcesFit":
         yield from _by_limit_range(case, ranked[0].resource or "")
     if not ranked or not isinstance(ranked[0], NodeFilter) or ranked[0].plugin != "NodeAffinity":
         return
     written = _template(case)
-    runtime = text_at(pod, "spec", "runtimeClassName")
-    for key, text in map_at(pod, "spec", "nodeSelector").items():
+    runtime = text_at(pod.spec, "runtimeClassName")
+    for key, text in pod.node_selector.items():
         missing = written is not None and key not in map_at(written, "nodeSelector")
         if LabelUnmet(key, text) in ranked[0].unmet and (missing or (written is None and runtime)):
             yield AddedByAdmission(what=f"nodeSelector {key}={text}", by=f"RuntimeClass {runtime}" if runtime else "")
@@ -363,7 +374,7 @@ def _by_limit_range(case: Case, resource: str) -> Iterator[Cause]:
     """Requests that a LimitRange has put into the pod, as admission notes in an annotation
     (kubernetes plugin/pkg/admission/limitranger)."""
     noted = text_at(case.question.value, "metadata", "annotations", _LIMIT_RANGER)
-    for container in maps_at(case.question.value, "spec", "containers"):
+    for container in maps_at(case.pod.spec, "containers"):
         name, amount = text_at(container, "name"), at(container, "resources", "requests", resource)
         added = (part for part in noted.split(";") if part.rstrip().endswith(f"container {name}"))
         if amount is not None and any(f"{resource} request" in part or f", {resource} " in part for part in added):
@@ -388,16 +399,16 @@ def _template(case: Case) -> Raw | None:
 def _old_revision(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """A pod that its StatefulSet does not bring up to date (kubernetes pkg/controller/statefulset: with OrderedReady
     it returns at the first pod that is not ready, before it updates any)."""
-    pod = case.question.value
-    owner = workload(pod)
+    pod = case.pod
+    owner = workload(pod.value)
     if owner is None or owner[0] != "StatefulSet":
         return
     namespace = case.question.key[0]
     value = case.state.get("StatefulSet", (namespace, owner[1]))
-    own, wanted = text_at(pod, "metadata", "labels", _REVISION), text_at(value, "status", "updateRevision")
+    own, wanted = pod.labels.get(_REVISION), text_at(value, "status", "updateRevision")
     if not own or not wanted or own == wanted:
         return
-    strategy, ordinal = map_at(value, "spec", "updateStrategy"), text_at(pod, "metadata", "name").rpartition("-")[2]
+    strategy, ordinal = map_at(value, "spec", "updateStrategy"), pod.name.rpartition("-")[2]
     partition = at(strategy, "rollingUpdate", "partition")
     if isinstance(partition, int) and ordinal.isdecimal() and int(ordinal) < partition:
         return
@@ -424,17 +435,15 @@ def not_tried(case: Case) -> Iterator[Cause]:
     It does not look at a pod whose claims do not exist, either (PreEnqueue of kubernetes
     pkg/scheduler/framework/plugins/dynamicresources): that is another cause, or hidden from the user.
     """
-    pod = case.question.value
-    if scheduler_name(pod) != DEFAULT_SCHEDULER:
+    pod, value = case.pod, case.question.value
+    if scheduler_name(value) != DEFAULT_SCHEDULER or case.question.kind != "Pod" or not pod.uid or pod.ended:
         return
-    if case.question.kind != "Pod" or not text_at(pod, "metadata", "uid") or ended(pod):
+    if _may_lack_claims(case, value) or any(claim.reserved_for(pod.uid) for claim in case.attempt.claims):
         return
-    if _may_lack_claims(case, pod) or any(c.reserved_for(text_at(pod, "metadata", "uid")) for c in case.attempt.claims):
-        return
-    tried = any(c.get("type") == "PodScheduled" for c in maps_at(pod, "status", "conditions"))
-    scheduled = event_about(case.state, pod, "FailedScheduling") or event_about(case.state, pod, "Scheduled")
-    if not tried and not scheduled and text_at(pod, "status", "phase") == "Pending":
-        yield NotTriedYet(since=text_at(pod, "metadata", "creationTimestamp"), new=is_new(case.state, pod))
+    tried = any(c.get("type") == "PodScheduled" for c in maps_at(value, "status", "conditions"))
+    scheduled = event_about(case.state, value, "FailedScheduling") or event_about(case.state, value, "Scheduled")
+    if not tried and not scheduled and pod.phase == "Pending":
+        yield NotTriedYet(since=pod.created, new=is_new(case.state, value))
 
 
 def _may_lack_claims(case: Case, pod: Mapping[str, Any]) -> bool:

@@ -22,6 +22,7 @@ from dractl.reasons.devices import DeviceInUse, Tainted
 from dractl.reasons.nodes import NodeFilter, PinnedNode
 from dractl.reasons.passing_taints import passing
 from dractl.reasons.pools import SliceNodeMismatch
+from dractl.reasons.refusals import toleration_text
 from dractl.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
 from dractl.reasons.selectors import SelectorFalse
 from dractl.scheduler.binding import failure
@@ -216,14 +217,7 @@ def _near_tolerations(case: Case, refused: Rejection) -> tuple[str, ...]:
     """Tolerations of the pod for the key of a taint that people set, in whatever case, that do not tolerate it."""
     taints = (one.taint.key or "" for one in refused.unmet if isinstance(one, Untolerated))
     keys = {key.lower() for key in taints if passing(key) is None}
-    written = maps_at(case.question.value, "spec", "tolerations") if keys else []
-    near = [t for t in written if text_at(t, "key") and text_at(t, "key").lower() in keys]
-    return tuple(
-        text_at(t, "key")
-        + f"={text_at(t, 'value')}" * bool(t.get("value"))
-        + f":{text_at(t, 'effect')}" * bool(t.get("effect"))
-        for t in near
-    )
+    return tuple(toleration_text(t) for t in case.pod.tolerations if t.key and t.key.lower() in keys)
 
 
 def _users(case: Case, node: str, refused: Rejection) -> tuple[str, ...]:

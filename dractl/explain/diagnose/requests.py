@@ -17,6 +17,7 @@ from dractl.reasons.constraints import AttributeMissing
 from dractl.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
 from dractl.reasons.limits import GateOff
 from dractl.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
+from dractl.reasons.refusals import toleration_text
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _near_tolerations(case: Case, request: RequestSurvey, taint: str) -> tuple[s
     option = case.option(request.ref)
     key = taint.partition(":")[0].partition("=")[0].lower()
     near = [t for t in option.tolerations if (t.key or "").lower() == key] if option is not None else []
-    return tuple(f"{t.key}{f'={t.value}' if t.value else ''}{f':{t.effect}' if t.effect else ''}" for t in near)
+    return tuple(map(toleration_text, near))
 
 
 def _sweeping(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
