@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dractl.reasons.phrases import Names
 
 _MOST = 8  # kinds of devices whose evaluation is shown
+_CALLED = {"request_name": "request"}  # the name of a request that has no claim yet
 _KEYS = frozenset(Reason.__struct_fields__)
 
 
@@ -18,7 +19,7 @@ def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reaso
     """A cause as JSON shows it; ``pod_claim`` is what the pod calls the claim of the first request."""
     facts: dict[str, Any] = {}
     for field in cause.__struct_fields__:
-        name = cause.shown.get(field, field)
+        name = "found" if field == cause.found else _CALLED.get(field, field)
         value = getattr(cause, field)
         if name in _KEYS and field != "request" and value is not None:
             facts[name] = value[:_MOST] if name == "evaluated" else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, TAKEN, InUse, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.constraints import ConstraintConflict
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class AllNeedsFree(InUse, frozen=True, kw_only=True):
     """A request for all devices, ``taken`` of which are held."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "all-needs-free",
         "allocationMode All needs every matching device",
         "All means all devices that match on the node; one that is in use or tainted makes the request fail there.",
@@ -39,7 +39,7 @@ class AllNeedsFree(InUse, frozen=True, kw_only=True):
 class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
     """A request for all devices, some of which are tainted."""
 
-    page: ClassVar[ReasonPage] = AllNeedsFree.page
+    page = AllNeedsFree.page
 
     def sentence(self, names: Names, scope: Scope) -> str:
         number = sum(number for _, number in self.taints)
@@ -50,7 +50,7 @@ class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
 class NotEnough(OfRequest, frozen=True, kw_only=True):
     """A request wants more devices than the node has."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "not-enough",
         "the node has fewer devices than wanted",
         "A pod's devices all come from one node (or are reachable from it), and it has fewer than the requests add up "
@@ -71,7 +71,7 @@ class NotEnough(OfRequest, frozen=True, kw_only=True):
 class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
     """Requests together want more devices than the node has that match."""
 
-    page: ClassVar[ReasonPage] = NotEnough.page
+    page = NotEnough.page
 
     want: int
     have: int
@@ -86,7 +86,7 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
     """Each request alone would fit, or one device of a request; together they do not. ``counter_sets`` are counters
     that their devices share."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "search-conflict",
         "each request fits alone, but not all together",
         "The requests compete for devices, or one claim's choice leaves nothing for another.",
@@ -112,7 +112,7 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
 class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
     """The same under a constraint that could be satisfied by itself."""
 
-    page: ClassVar[ReasonPage] = ConstraintConflict.page
-    identity: ClassVar[tuple[str, ...]] = ("requests", "constraint")
+    page = ConstraintConflict.page
+    identity = ("requests", "constraint")
 
     constraint: str

@@ -11,7 +11,7 @@ from dractl.reasons.next_step import NextStep
 from dractl.reasons.phrases import Scope, by_whom, held_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.cluster.devices import Holder
     from dractl.model.names import RequestRef
@@ -56,15 +56,15 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     ``page`` is the page of its code, which is never given another meaning; classes with one code share it. ``stops``
     are the scheduler's own values for it, where it stops a pod before any node or after one was found. ``identity``
-    names the fields by which causes of several nodes are the same one, ``shown`` the fields whose key in JSON is not
-    their own name. ``beside_fixes``: its steps are shown even where fixes are, since no change of objects reaches it.
-    ``underlying``: others only follow from it, so its steps come first.
+    names the fields by which causes of several nodes are the same one, ``found`` the field that JSON has as ``found``.
+    ``beside_fixes``: its steps are shown even where fixes are, since no change of objects reaches it. ``underlying``:
+    others only follow from it, so its steps come first.
     """
 
     page: ClassVar[ReasonPage]
     stops: ClassVar[tuple[type[Stop | Late], ...]] = ()
     identity: ClassVar[tuple[str, ...]] = ()
-    shown: ClassVar[Mapping[str, str]] = {}
+    found: ClassVar[str] = ""
     beside_fixes: ClassVar[bool] = False
     underlying: ClassVar[bool] = False
 

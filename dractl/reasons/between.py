@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,12 +13,11 @@ from dractl.reasons.phrases import Scope, first
 from dractl.scheduler import quota
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names
     from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.stops import Stop
 
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "
@@ -30,7 +29,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
     """``places`` are nodes that do not exist, or that do not answer (``unready``), and what the pod needs is there:
     ``claim`` is allocated there, or ``pods`` on them hold the devices."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "node-lost",
         "what the pod needs is on a node that is gone or does not answer",
         "A claim stays allocated on a node that was removed or that does not answer, until its pods are deleted.",
@@ -38,8 +37,8 @@ class LostNodes(Cause, frozen=True, kw_only=True):
         "Bring the node back, or delete the claim's pods, so that the claim is allocated again.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"places": "found"}
-    beside_fixes: ClassVar[bool] = True
+    found = "places"
+    beside_fixes = True
 
     places: tuple[str, ...] = ()
     claim: str | None = None
@@ -66,7 +65,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
 class DriverAbsent(Cause, frozen=True, kw_only=True):
     """``nodes`` look like nodes where ``driver`` publishes devices (the same ``label``), and it publishes none."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "driver-absent",
         "nodes with the hardware on which the driver publishes nothing",
         "Nodes of the same instance type or with the same hardware label publish devices, these do not: the driver's "
@@ -75,8 +74,8 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
         "See whether the driver's DaemonSet runs on these nodes, and what its log says.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"like": "found"}
-    beside_fixes: ClassVar[bool] = True
+    found = "like"
+    beside_fixes = True
 
     driver: str
     label: str = ""
@@ -99,7 +98,7 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
 class UnknownNodes(Cause, frozen=True, kw_only=True):
     """Slices of ``driver`` name ``places``, of which there is no Node; ``nearest`` is a Node with a similar name."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "slices-of-unknown-node",
         "ResourceSlices name a node that does not exist",
         "The driver publishes under a name other than the Node object's, so no node has the devices: the environment "
@@ -108,8 +107,8 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
         "Set NODE_NAME of the driver's DaemonSet from the field spec.nodeName.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"places": "found"}
-    beside_fixes: ClassVar[bool] = True
+    found = "places"
+    beside_fixes = True
 
     driver: str
     places: tuple[str, ...] = ()
@@ -131,7 +130,7 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
 class OldTemplate(OfClaim, frozen=True, kw_only=True):
     """The claim was made from an earlier version of ``template``."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "claim-of-old-template",
         "the claim was made from an earlier version of its template",
         "A claim is made once, when its pod is created; a later change of the template does not reach it.",
@@ -152,7 +151,7 @@ class OldTemplate(OfClaim, frozen=True, kw_only=True):
 class EvictionLoop(Cause, frozen=True, kw_only=True):
     """Pods of ``owner`` are evicted for the taint ``taint`` as soon as they run."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "eviction-loop",
         "pods are evicted by a device taint as soon as they run",
         "A toleration without an effect lets the scheduler place a pod on a device with a NoExecute taint, and the "
@@ -176,7 +175,7 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
     """The scheduler has not looked at the pod: it has no condition PodScheduled. ``new``: it was created moments
     ago."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "not-tried-yet",
         "the scheduler has not tried the pod",
         "kube-scheduler writes the condition PodScheduled at its first attempt. A pod without it is seconds old, or "
@@ -185,7 +184,7 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
         "Wait a few seconds; then see whether kube-scheduler runs.",
         STOPPED,
     )
-    beside_fixes: ClassVar[bool] = True
+    beside_fixes = True
 
     since: str = ""
     new: bool = False
@@ -208,7 +207,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     """Objects that may not be read decide whether the subject fits; ``missing`` are sentences about them. ``quote`` is
     the scheduler's message; ``fitting`` are nodes with room, judging by what may be read."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "not-readable",
         "what decides whether it fits may not be read",
         "The user of the kubeconfig may not list everything that the scheduler looks at: ResourceSlices, DeviceClasses "
@@ -217,7 +216,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
         "Ask an administrator for the ClusterRole that explain prints, or ask somebody who may read the whole cluster.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"missing": "found"}
+    found = "missing"
 
     missing: tuple[str, ...] = ()
     quote: str = ""
@@ -238,7 +237,7 @@ class AddedByAdmission(Cause, frozen=True, kw_only=True):
     """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is what did, if
     that is known: the RuntimeClass that the pod names, or a LimitRange."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "added-by-admission",
         "admission added what keeps the pod off its nodes",
         "A RuntimeClass adds its node selector and tolerations to pods, a LimitRange its default requests. Removing "
@@ -258,7 +257,7 @@ class AddedByAdmission(Cause, frozen=True, kw_only=True):
 class NoNodeHasAll(Cause, frozen=True, kw_only=True):
     """Each of ``requests`` finds devices, on different nodes. ``where`` are request and node."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "no-node-has-all",
         "no node has devices for all requests",
         "A pod runs on one node, and its devices must all be reachable from there.",
@@ -266,7 +265,7 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
         "Split the work into pods that each need the devices of one node.",
         OUTSIDE,
     )
-    underlying: ClassVar[bool] = True
+    underlying = True
 
     where: tuple[tuple[str, str], ...] = ()
 
@@ -284,8 +283,8 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
 class PodsNotCreated(Cause, frozen=True, kw_only=True):
     """``owner`` cannot create its pods; ``event`` is the newest refusal."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (quota.PodsNotCreated,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (quota.PodsNotCreated,)
+    page = ReasonPage(
         "pods-not-created",
         "the workload cannot create its pods",
         "The API server refuses the workload's pods: a quota, an admission policy, a webhook. There is no pod for the "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
 from dractl.reasons.limits import GateOff
 from dractl.reasons.next_step import NextStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class BindingConditionsOff(GateOff, frozen=True, kw_only=True):
     """Devices with binding conditions, while their gate is off."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "binding-conditions-off",
         "devices with binding conditions are not used while the gate is off",
         "The device must be prepared before a pod is bound, which needs DRADeviceBindingConditions and "
@@ -33,7 +33,7 @@ class BindingPending(OfClaim, frozen=True, kw_only=True):
     """The claim is allocated, and the scheduler waits for binding conditions of its device. ``since`` is when the claim
     was allocated (RFC 3339)."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "binding-pending",
         "the scheduler waits for the device to be ready",
         "The claim is allocated; the driver has not set the device's binding conditions yet (10 minutes at most).",
@@ -41,7 +41,7 @@ class BindingPending(OfClaim, frozen=True, kw_only=True):
         "Look at the driver's controller that prepares the device.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"conditions": "found", "request_name": "request"}
+    found = "conditions"
 
     request_name: str | None = None
     driver: str | None = None
@@ -63,8 +63,8 @@ class BindingPending(OfClaim, frozen=True, kw_only=True):
 class BindingFailed(OfClaim, frozen=True, kw_only=True):
     """The driver has refused to get a device of the claim ready. ``failure`` says which condition it has set."""
 
-    page: ClassVar[ReasonPage] = BindingPending.page
-    beside_fixes: ClassVar[bool] = True
+    page = BindingPending.page
+    beside_fixes = True
 
     failure: str
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import OTHER, SEE_SLICES, TAKEN, Held, InUse, OfRequest, ReasonPage
 from dractl.reasons.phrases import Scope, by_whom, first, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dractl.reasons.phrases import Names
 
 
 class CountersShort(InUse, frozen=True, kw_only=True):
     """Counters that ``devices`` consume have too little left: the first lacks ``want``, of which ``free`` are left."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "counters-short",
         "partitions of the same hardware use up the shared counters",
         "A partition (such as a MIG device) consumes counters that it shares with others; too little of them is left, "
@@ -54,7 +52,7 @@ class CountersShort(InUse, frozen=True, kw_only=True):
 class CapacityMissing(OfRequest, frozen=True, kw_only=True):
     """No device publishes the capacity. ``known`` are the capacities that they publish."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "capacity-missing",
         "the device does not publish that capacity",
         "The request names a capacity that no candidate has under exactly that name.",
@@ -62,7 +60,7 @@ class CapacityMissing(OfRequest, frozen=True, kw_only=True):
         "Use the name that the driver publishes.",
         OTHER,
     )
-    shown: ClassVar[Mapping[str, str]] = {"known": "found"}
+    found = "known"
 
     capacity: str
     nearest: str | None = None
@@ -78,7 +76,7 @@ class CapacityPolicy(Held, frozen=True, kw_only=True):
     """The amount is not one that the device's policy allows. ``allowed`` says which are; ``problem``
     what is wrong with it, where the device has no policy."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "capacity-policy",
         "the amount violates the device's request policy",
         "The device serves only amounts from a range or a list (requestPolicy), and this is not one of them.",
@@ -103,7 +101,7 @@ class CapacityShort(InUse, frozen=True, kw_only=True):
     """No device has ``want`` of a capacity left; the best has ``free`` of ``have``. ``asked`` is the amount in the
     claim, where the devices' policy rounds it up to ``want``."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "capacity-short",
         "not enough capacity is left on any one device",
         "The amount must be free on a single device. A request that names no amount takes the default of the policy, "

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.cluster.state import map_at
 from dractl.model.nearest import nearest
@@ -15,13 +15,12 @@ from dractl.scheduler import preenqueue
 from dractl.scheduler.admission import ADMIN_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.cluster.state import ClusterState
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
     from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.stops import Stop
 
 _OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
 _CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet
@@ -35,8 +34,8 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     name in other namespaces; ``none_known``: the input has no claim at all, and may lack those of the cluster;
     ``unlabelled`` is the namespace, if its missing label for adminAccess may be why the claim was refused."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimMissing,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (preenqueue.ClaimMissing,)
+    page = ReasonPage(
         "claim-missing",
         "the claim that the pod names does not exist",
         "The pod names a ResourceClaim that does not exist, or the claim of its template has not been created. The "
@@ -46,7 +45,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         "look at the pod's FailedResourceClaimCreation events.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"elsewhere": "found"}
+    found = "elsewhere"
 
     nearest: str | None = None
     elsewhere: tuple[str, ...] = ()
@@ -112,9 +111,9 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
     own sentence, ``refusal`` what the API server said there; ``webhook`` is the admission webhook that did not answer;
     ``template_is_younger``: the template was created after the pod; ``new``: the pod was created moments ago."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimNotCreated,)
-    page: ClassVar[ReasonPage] = ClaimMissing.page
-    beside_fixes: ClassVar[bool] = True
+    stops = (preenqueue.ClaimNotCreated,)
+    page = ClaimMissing.page
+    beside_fixes = True
 
     template: str
     event: str = ""
@@ -174,8 +173,8 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
 class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     """The pod names a ResourceClaimTemplate (``namespace/name``) that does not exist."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.TemplateMissing,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (preenqueue.TemplateMissing,)
+    page = ReasonPage(
         "template-missing",
         "the ResourceClaimTemplate that the pod names does not exist",
         "The claim controller cannot make the pod's claim because the template is not in the pod's namespace.",
@@ -183,7 +182,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
         "Create the template in the pod's namespace or correct the name, then recreate the pod.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"elsewhere": "found"}
+    found = "elsewhere"
 
     template: str
     nearest: str | None = None
@@ -224,8 +223,8 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
 class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
     """The claim was made for an earlier pod of the same name."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimNotOwned,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (preenqueue.ClaimNotOwned,)
+    page = ReasonPage(
         "claim-not-owned",
         "the claim belongs to another pod of the same name",
         "A claim made from a template belongs to one pod. This one is left over from a pod that had this name before.",
@@ -246,8 +245,8 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
     """The claim is being deleted. ``users`` are pods that still use it, ``gone`` pods that it is reserved for and that
     no longer exist."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimDeleting,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (preenqueue.ClaimDeleting,)
+    page = ReasonPage(
         "claim-deleting",
         "the claim is being deleted",
         "The claim has a deletionTimestamp and waits for its finalizer: pods still use it, or its driver cannot "
@@ -294,8 +293,8 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
 class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
     """An entry of ``spec.resourceClaims`` names neither a claim nor a template."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.ClaimUnsetSource,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (preenqueue.ClaimUnsetSource,)
+    page = ReasonPage(
         "claim-unset-source",
         "an entry of spec.resourceClaims names no claim",
         "Neither resourceClaimName nor resourceClaimTemplateName is set. The form source: {...} of 1.30 and before is "
@@ -319,8 +318,8 @@ class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
 class SchedulingGated(Cause, frozen=True, kw_only=True):
     """The pod has scheduling gates. ``queue`` (``namespace/name``) is Kueue's LocalQueue that the pod is for."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (preenqueue.SchedulingGated,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (preenqueue.SchedulingGated,)
+    page = ReasonPage(
         "scheduling-gated",
         "the pod has scheduling gates",
         "Whoever put the gates there (a queue such as Kueue, an operator) has not removed them yet.",
@@ -328,8 +327,8 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
         "Ask the owner of the gate, for Kueue: kubectl get workloads -n NS.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"gates": "found"}
-    beside_fixes: ClassVar[bool] = True
+    found = "gates"
+    beside_fixes = True
 
     gates: tuple[str, ...] = ()
     queue: str = ""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.phrases import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dractl.cluster.devices import Holder
     from dractl.reasons.phrases import Names, Scope
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 class AttributeMissing(OfRequest, frozen=True, kw_only=True):
     """``devices`` lack the attribute of a constraint; ``have`` of ``of`` publish it."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "attr-missing",
         "devices lack the attribute of a constraint",
         "matchAttribute and distinctAttribute refuse a device that does not publish the attribute under exactly that "
@@ -27,7 +25,7 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
         "the constraint.",
         APART,
     )
-    identity: ClassVar[tuple[str, ...]] = ("request", "constraint")
+    identity = ("request", "constraint")
 
     constraint: str
     attribute: str
@@ -46,7 +44,7 @@ class AttributeType(OfRequests, frozen=True, kw_only=True):
     """The devices publish a constrained attribute with different types. ``types`` lists them by request; ``gate`` would
     have to be on for lists."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "attr-type",
         "the attribute has another type",
         'matchAttribute needs values of the same type: the string "1" is not the int 1; a list matches only with the '
@@ -55,8 +53,8 @@ class AttributeType(OfRequests, frozen=True, kw_only=True):
         "Constrain by an attribute that has one type in all drivers.",
         APART,
     )
-    identity: ClassVar[tuple[str, ...]] = ("requests", "constraint")
-    shown: ClassVar[Mapping[str, str]] = {"kinds": "found"}
+    identity = ("requests", "constraint")
+    found = "kinds"
 
     constraint: str
     attribute: str
@@ -80,7 +78,7 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
     are the attribute's values among the free candidates; ``devices`` are matching ones that ``holders`` hold.
     ``exists``: with all of them free it could be satisfied."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "constraint-conflict",
         "no set of devices satisfies the constraint",
         "Each request finds devices, but no combination shares (matchAttribute) or differs in (distinctAttribute) the "
@@ -90,8 +88,8 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
         "the way.",
         APART,
     )
-    identity: ClassVar[tuple[str, ...]] = ("requests", "constraint")
-    shown: ClassVar[Mapping[str, str]] = {"values": "found"}
+    identity = ("requests", "constraint")
+    found = "values"
 
     constraint: str | None = None
     attribute: str | None = None
@@ -125,8 +123,8 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
 class AllUnderConstraint(OfRequest, frozen=True, kw_only=True):
     """A request for all devices, for all of which a constraint does not hold."""
 
-    page: ClassVar[ReasonPage] = ConstraintConflict.page
-    identity: ClassVar[tuple[str, ...]] = ("request", "constraint")
+    page = ConstraintConflict.page
+    identity = ("request", "constraint")
 
     constraint: str | None = None
     devices: tuple[str, ...] = ()

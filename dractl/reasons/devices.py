@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, SEE_SLICES, TAKEN, Held, InUse, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.next_step import NextStep
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class DeviceInUse(InUse, frozen=True, kw_only=True):
     """Claims hold the devices: ``free`` of ``of`` are free, ``want`` are needed."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "device-in-use",
         "the devices are allocated to other claims",
         "Matching devices exist, and claims hold them. A claim holds its devices until nobody uses it, even if its "
@@ -44,7 +44,7 @@ class DeviceInUse(InUse, frozen=True, kw_only=True):
 class DeviceInUseSamePod(Held, frozen=True, kw_only=True):
     """The pod's own claims hold the devices."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "device-in-use-same-pod",
         "another request of the same pod takes the device",
         "Requests and claims of one pod never share a device, unless it allows multiple allocations.",
@@ -79,7 +79,7 @@ def _in_use(free: int, of: int, want: int) -> str:
 class Rivals(OfRequests, frozen=True, kw_only=True):
     """Two requests would both have to take their devices from the same ``have``, and want ``want``."""
 
-    page: ClassVar[ReasonPage] = DeviceInUseSamePod.page
+    page = DeviceInUseSamePod.page
 
     device_class: str | None = None
     devices: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Tainted(OfRequest, frozen=True, kw_only=True):
     are tolerations of the request that look like it and do not match; ``sweeping`` are rules that select every device
     of a driver."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "tainted",
         "a device taint is not tolerated",
         "The device, or a DeviceTaintRule, carries a taint with effect NoSchedule or NoExecute. Tolerations of the pod "
@@ -109,7 +109,7 @@ class Tainted(OfRequest, frozen=True, kw_only=True):
         "Repair the device and let the driver remove the taint, delete the rule, or add a toleration to the request.",
         TAKEN,
     )
-    identity: ClassVar[tuple[str, ...]] = ("request", "taint")
+    identity = ("request", "taint")
 
     taint: str | None = None
     taints: tuple[tuple[str, int], ...] = ()

@@ -3,13 +3,13 @@ pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.reasons.next_step import NextStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
@@ -20,7 +20,7 @@ _SEE = "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl expla
 class PodGroupMissing(Cause, frozen=True, kw_only=True):
     """The PodGroup (or Workload) that the pod names does not exist."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "podgroup-missing",
         "the PodGroup that the pod names does not exist",
         "spec.schedulingGroup of the pod names a PodGroup (in 1.35 spec.workloadRef a Workload) that is not in its "
@@ -29,8 +29,8 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
         "Create the PodGroup. The group of a pod cannot be changed: recreate pods that name the wrong one.",
         STOPPED,
     )
-    identity: ClassVar[tuple[str, ...]] = ("group",)
-    shown: ClassVar[Mapping[str, str]] = {"known": "found"}
+    identity = ("group",)
+    found = "known"
 
     group: str
     nearest: str | None = None
@@ -51,7 +51,7 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
 class PodGroupRefused(Cause, frozen=True, kw_only=True):
     """kube-scheduler tries no pod of ``group``: ``text`` is its message."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "podgroup-refused",
         "kube-scheduler tries no pod of the PodGroup",
         "All pods of a PodGroup must have its priority, and one schedulerName and preemptionPolicy (from 1.37 on). A "
@@ -60,7 +60,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
         "Give PodGroup and pods the same priorityClassName and recreate them; label the nodes.",
         STOPPED,
     )
-    identity: ClassVar[tuple[str, ...]] = ("group",)
+    identity = ("group",)
 
     group: str
     text: str
@@ -81,7 +81,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     them have a node. The next one is ``pod``, which stops at ``why``. ``domain`` (``key=value``) is where they fit, if
     a topology constraint keeps them together."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "gang-waits",
         "the pod fits, but not with its gang",
         "The pods of a gang start together or not at all: spec.schedulingPolicy.gang.minCount of a PodGroup says how "
@@ -93,8 +93,8 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
         "on it can be changed). Create the pods that are missing, and release those that are held back.",
         STOPPED,
     )
-    identity: ClassVar[tuple[str, ...]] = ("group",)
-    beside_fixes: ClassVar[bool] = True
+    identity = ("group",)
+    beside_fixes = True
 
     group: str
     want: int
@@ -125,9 +125,9 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
 class GangIncomplete(Cause, frozen=True, kw_only=True):
     """The gang ``group`` has ``have`` pods, and ``want`` start at once."""
 
-    page: ClassVar[ReasonPage] = GangTooSmall.page
-    identity: ClassVar[tuple[str, ...]] = ("group",)
-    beside_fixes: ClassVar[bool] = True
+    page = GangTooSmall.page
+    identity = ("group",)
+    beside_fixes = True
 
     group: str
     want: int
@@ -149,9 +149,9 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 class GangHeldBack(Cause, frozen=True, kw_only=True):
     """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it."""
 
-    page: ClassVar[ReasonPage] = GangTooSmall.page
-    identity: ClassVar[tuple[str, ...]] = ("group",)
-    beside_fixes: ClassVar[bool] = True
+    page = GangTooSmall.page
+    identity = ("group",)
+    beside_fixes = True
 
     group: str
     pod: str

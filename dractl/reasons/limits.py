@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.cel import reading
 from dractl.cluster.state import maps_at, text_at
@@ -14,14 +14,13 @@ from dractl.reasons.phrases import first, plural
 from dractl.scheduler import admission, attempt, quota
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.cluster.state import ClusterState
     from dractl.model import DeviceClass, Quantity
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
     from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.stops import Stop
 
 
 class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
@@ -29,8 +28,8 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
     known."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (quota.QuotaExceeded,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (quota.QuotaExceeded,)
+    page = ReasonPage(
         "quota-exceeded",
         "a ResourceQuota forbids the claim",
         "The namespace may have only so many claims (count/resourceclaims.resource.k8s.io) and devices of a class "
@@ -39,8 +38,8 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
         "Delete claims that are no longer needed, ask for fewer devices, or raise the quota.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"quotas": "found", "request_name": "request"}
-    beside_fixes: ClassVar[bool] = True
+    found = "quotas"
+    beside_fixes = True
 
     quotas: tuple[str, ...]  # namespace/name, one
     request_name: str | None = None
@@ -88,8 +87,8 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
 class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
     """A request wants adminAccess, and the namespace is not labelled for it."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (admission.AdminAccessNamespace,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (admission.AdminAccessNamespace,)
+    page = ReasonPage(
         "admin-access-namespace",
         "adminAccess needs a label on the namespace",
         "Claims with adminAccess may only be created in a namespace that is labelled for it.",
@@ -97,7 +96,6 @@ class AdminAccessNamespace(OfClaim, frozen=True, kw_only=True):
         "kubectl label namespace NS resource.kubernetes.io/admin-access=true, if this namespace may use adminAccess.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"request_name": "request"}
 
     request_name: str
     namespace: str
@@ -119,8 +117,8 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
     names no class at all. ``driver`` is the one that installs a class of that name, where it is known; ``silent``: it
     publishes no devices."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (attempt.ClassMissing,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (attempt.ClassMissing,)
+    page = ReasonPage(
         "class-missing",
         "the DeviceClass does not exist",
         "A request names a class that is not in the cluster: a typo, the driver's name in its place, or a driver whose "
@@ -130,7 +128,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
         "resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"known": "found"}
+    found = "known"
 
     nearest: str | None = None
     known: tuple[str, ...] = ()
@@ -200,7 +198,7 @@ class GateOff(OfRequest, frozen=True, kw_only=True):
     """The request or its devices need a feature whose gate is off; ``upstream`` is the scheduler's sentence,
     ``detail`` what is hidden from the request."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "gate-off",
         "a feature gate is off",
         "The claim or the devices use a feature that is off in this release with its gates.",
@@ -221,7 +219,7 @@ class GateOff(OfRequest, frozen=True, kw_only=True):
 class ClaimLimit(OfRequests, frozen=True, kw_only=True):
     """The requests of a claim want more than ``have`` devices; ``want`` is None where it cannot be counted."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "limit-32",
         "a claim can have at most 32 devices",
         "The requests of one claim add up to more than 32 devices. With All, devices in use and tainted "

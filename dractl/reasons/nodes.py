@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.cluster.pods import event_about
 from dractl.cluster.state import text_at
@@ -16,20 +16,19 @@ from dractl.scheduler import attempt, prebind, volumes
 from dractl.scheduler.rejection import Untolerated, VolumeClaim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dractl.cluster.state import ClusterState, Key
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.rejection import NodeLabel, Unmet
-    from dractl.scheduler.stops import Late, Stop
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):
     """The claim is already allocated elsewhere: on the nodes ``places``, or in ``pools``. ``users`` are its pods."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "pinned-node",
         "a claim is already allocated on another node",
         "A claim that several pods share is allocated once; every pod must go where it is.",
@@ -38,7 +37,7 @@ class PinnedNode(OfClaim, frozen=True, kw_only=True):
         "again.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"places": "found"}
+    found = "places"
 
     places: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
@@ -53,8 +52,8 @@ class PinnedNode(OfClaim, frozen=True, kw_only=True):
 class ReservedLimit(OfClaim, frozen=True, kw_only=True):
     """As many pods use the claim as may (``want``); ``have`` is their number."""
 
-    stops: ClassVar[tuple[type[Late], ...]] = (prebind.ReservedLimit,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (prebind.ReservedLimit,)
+    page = ReasonPage(
         "reserved-limit",
         "the claim is reserved for 256 pods",
         "At most 256 pods can use one claim at a time.",
@@ -80,8 +79,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
     that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (volumes.VolumeUnusable,)
-    page: ClassVar[ReasonPage] = ReasonPage(
+    stops = (volumes.VolumeUnusable,)
+    page = ReasonPage(
         "node-filter",
         "the node is refused before DRA is asked",
         "The node is cordoned, tainted, not selected, or out of CPU, memory, pods or ports; affinity forbids it. Or "
@@ -90,8 +89,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         "Fix what the filter names: uncordon, tolerate, relax affinity, ask for less, create or bind the volume claim.",
         OUTSIDE,
     )
-    identity: ClassVar[tuple[str, ...]] = ("plugin", "resource")
-    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+    identity = ("plugin", "resource")
+    found = "pods"
 
     plugin: str | None = None
     texts: tuple[str, ...] = ()
@@ -161,8 +160,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 class NoNodes(Cause, frozen=True, kw_only=True):
     """The input has no node."""
 
-    stops: ClassVar[tuple[type[Stop], ...]] = (attempt.NoNodes,)
-    page: ClassVar[ReasonPage] = NodeFilter.page
+    stops = (attempt.NoNodes,)
+    page = NodeFilter.page
 
     @classmethod
     def of_stop(cls, stop: attempt.NoNodes, scheduler: Scheduler) -> Cause:
@@ -176,8 +175,8 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     """The scheduler refuses the pod for something that is not checked here; ``quotes`` are its own words, ``fitting``
     is the number of nodes that fit otherwise. ``volumes`` are the pod's PersistentVolumeClaims with their phase."""
 
-    page: ClassVar[ReasonPage] = NodeFilter.page
-    identity: ClassVar[tuple[str, ...]] = ("plugin",)
+    page = NodeFilter.page
+    identity = ("plugin",)
 
     plugin: str | None = None
     quotes: tuple[str, ...] = ()

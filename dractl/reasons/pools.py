@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, NextStep, pods_on
@@ -10,7 +10,7 @@ from dractl.reasons.phrases import Scope, first, plural
 from dractl.reasons.refusals import labels_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names
@@ -21,7 +21,7 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
     """The driver publishes nothing. ``known`` are the drivers that publish something; ``none_known``: there is no
     ResourceSlice at all, in the cluster (``listed``) or in the input, which may lack those of the cluster."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "no-slices-for-driver",
         "the driver publishes no ResourceSlice",
         "The class's driver has no ResourceSlice: it is not installed, does not run, or is too old for this API.",
@@ -29,7 +29,7 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
         "Look at the driver's pods and their logs; check that its version supports the API versions of the cluster.",
         1,
     )
-    shown: ClassVar[Mapping[str, str]] = {"known": "found"}
+    found = "known"
 
     driver: str | None = None
     known: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
 class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
     """The driver publishes no device on the node."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "no-slices-on-node",
         "the driver publishes nothing on this node",
         "Other nodes may have devices of the driver; this one has none, or its slice is empty.",
@@ -86,7 +86,7 @@ class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
 class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
     """The slice is for nodes that match ``selectors`` (one, as text), or its ``devices`` are for other nodes."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "slice-node-mismatch",
         "the slice is for other nodes",
         "A slice that is not bound to one node has a node selector, and this node's labels do not match it.",
@@ -94,7 +94,7 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
         "Label the node to match the selector, if the device can really be reached from there.",
         3,
     )
-    shown: ClassVar[Mapping[str, str]] = {"selectors": "found"}
+    found = "selectors"
 
     driver: str | None = None
     slice: str | None = None
@@ -151,7 +151,7 @@ class OfPool(OfRequest, frozen=True, kw_only=True):
 class PoolIncomplete(OfPool, frozen=True, kw_only=True):
     """Slices of the pool are missing."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "pool-incomplete",
         "slices of the pool are missing",
         "The pool announces a different number of slices than it has: devices of an incomplete pool are not used, and "
@@ -174,7 +174,7 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
     """The pool has more slices than each of them says. ``slices`` are their names with the time of their creation, the
     oldest first; ``both`` are devices that several of them have."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "pool-published-twice",
         "two installations of a driver publish the same pool",
         "Each slice of a pool says how many there are. More than that are there: an earlier installation of the driver "
@@ -184,9 +184,9 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         "Uninstall the driver that is not wanted, and delete the slices that it has left.",
         HIDDEN,
     )
-    shown: ClassVar[Mapping[str, str]] = {"both": "found"}
-    beside_fixes: ClassVar[bool] = True
-    underlying: ClassVar[bool] = True
+    found = "both"
+    beside_fixes = True
+    underlying = True
 
     driver: str
     pool: str
@@ -215,7 +215,7 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
 class PoolObsolete(OfPool, frozen=True, kw_only=True):
     """A newer generation of the pool exists."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "pool-obsolete",
         "a newer generation of the pool has replaced the slice",
         "Only slices of the newest generation of a pool count; older ones are dropped silently.",
@@ -231,7 +231,7 @@ class PoolObsolete(OfPool, frozen=True, kw_only=True):
 class PoolInvalid(OfPool, frozen=True, kw_only=True):
     """The pool contradicts itself; ``fault`` says how, in the scheduler's words."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "pool-invalid",
         "the pool contradicts itself",
         "Two devices or counter sets have the same name, or a device consumes a counter that no counter set of the "

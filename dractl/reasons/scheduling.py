@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import NextStep, pods_on, twice_wanted
@@ -10,13 +10,12 @@ from dractl.reasons.phrases import first, terminating
 from dractl.scheduler import prebind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.model.names import RequestRef
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
     from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.stops import Late
 
 # kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go and pkg/kubelet/cm/dra/manager.go
 _PREPARING = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
@@ -27,7 +26,7 @@ _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
 class OtherScheduler(Cause, frozen=True, kw_only=True):
     """``spec.schedulerName`` names another scheduler."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "scheduler-bypass",
         "kube-scheduler does not schedule this pod",
         "spec.schedulerName names another scheduler, or spec.nodeName was set by hand: nobody allocates the claims, "
@@ -36,7 +35,7 @@ class OtherScheduler(Cause, frozen=True, kw_only=True):
         "Use the default scheduler, and let it choose the node (nodeSelector instead of nodeName).",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"schedulers": "found"}
+    found = "schedulers"
 
     plugin: str
     schedulers: tuple[str, ...] = ()
@@ -57,7 +56,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     devices. ``vanished``: they were prepared, and the container runtime, whose words are the event, no longer knows
     them. ``leaving``: when the pod, which is Terminating, is to be gone."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "not-prepared",
         "the kubelet cannot prepare the pod's devices",
         "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
@@ -68,7 +67,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         "are gone, recreate the pod.",
         STOPPED,
     )
-    beside_fixes: ClassVar[bool] = True
+    beside_fixes = True
 
     event: str
     faults: tuple[tuple[str, str, str], ...] = ()
@@ -141,7 +140,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 class PlacedByHand(OfClaim, frozen=True, kw_only=True):
     """``spec.nodeName`` was set without the scheduler having allocated the claim. ``exists``: there is such a node."""
 
-    page: ClassVar[ReasonPage] = OtherScheduler.page
+    page = OtherScheduler.page
 
     exists: bool = True
 
@@ -164,7 +163,7 @@ class PlacedByHand(OfClaim, frozen=True, kw_only=True):
 class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
     """The scheduler gives up before it has an answer. ``because`` is what cannot be satisfied."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "timeout-risk",
         "the scheduler's search takes too long",
         "kube-scheduler tries combinations one after the other and gives up after 10 seconds per node.",
@@ -172,7 +171,7 @@ class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
         "Fix the request that cannot be satisfied; narrow the selectors of the large one.",
         STOPPED,
     )
-    identity: ClassVar[tuple[str, ...]] = ("pod_claim", "requests")
+    identity = ("pod_claim", "requests")
 
     requests: tuple[RequestRef, ...] = ()
     because: Cause | None = None
@@ -190,7 +189,7 @@ class TimeoutRisk(OfClaim, frozen=True, kw_only=True):
 class SchedulerError(OfClaim, frozen=True, kw_only=True):
     """The allocator fails with an error that has no code of its own; ``upstream`` is its sentence."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "scheduler-error",
         "the scheduler fails with an error",
         "The structured allocator of kube-scheduler ends the attempt with an error for which dractl has no separate "
@@ -200,7 +199,7 @@ class SchedulerError(OfClaim, frozen=True, kw_only=True):
         "Change what the error names; the message is quoted as the scheduler prints it.",
         STOPPED,
     )
-    identity: ClassVar[tuple[str, ...]] = ("claim", "request")
+    identity = ("claim", "request")
 
     request: RequestRef | None = None
     upstream: str = ""
@@ -214,12 +213,12 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
     fit if the release did not have the bug."""
 
-    stops: ClassVar[tuple[type[Late], ...]] = (
+    stops = (
         prebind.NoAllocationTime,
         prebind.EmptyMapping,
         prebind.Miscounted,
     )
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "upstream-bug",
         "a known bug of this Kubernetes release",
         "Without the bug the pod would be allocated; explain names the issue.",
@@ -227,7 +226,7 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
         "Upgrade kube-scheduler, or avoid the combination that the issue names.",
         STOPPED,
     )
-    shown: ClassVar[Mapping[str, str]] = {"names": "found"}
+    found = "names"
 
     effect: str = ""
     fits_without: bool = False
@@ -276,7 +275,7 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
 class NoConsumer(OfClaim, frozen=True, kw_only=True):
     """No pod uses the claim."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "no-consumer",
         "no pod uses the claim",
         "A claim is allocated when a pod that uses it is scheduled; until then pending is its normal state.",
@@ -296,7 +295,7 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
     """Nothing provides the extended resource. ``nearest`` is a similar one (of ``device_class``, if set); else
     ``device_class`` has devices of the vendor and does not provide it. ``gate_off``: DRAExtendedResource is off."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "extended-resource-unmapped",
         "no DeviceClass provides the extended resource",
         "The pod asks for a resource by name. Nodes with a device plugin offer it themselves; nodes with a DRA driver "
@@ -305,7 +304,7 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
         "Set spec.extendedResourceName in the driver's class (feature gate DRAExtendedResource), or use a claim.",
         OUTSIDE,
     )
-    identity: ClassVar[tuple[str, ...]] = ("resource",)
+    identity = ("resource",)
 
     resource: str
     device_class: str | None = None
@@ -330,7 +329,7 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
     """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
     it preempts on the node, and waits for."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "would-fit-now",
         "the pod would fit now, and has not been tried again",
         "Its condition is older than a change that helps. The scheduler tries again at an event that concerns the pod, "
@@ -362,7 +361,7 @@ class Mixed(Cause, frozen=True, kw_only=True):
     """Nodes have different causes, and none holds on most of them. ``codes`` are theirs; ``nearest_node`` and
     ``nearest_cause`` are those of the node that is nearest to fitting."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "mixed",
         "every node has a different reason",
         "No single reason stops the pod on most nodes; explain lists them node by node.",
@@ -370,7 +369,7 @@ class Mixed(Cause, frozen=True, kw_only=True):
         "Pick the smallest fix: one node is enough.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"codes": "found"}
+    found = "codes"
 
     codes: tuple[str, ...] = ()
     nearest_node: str = ""

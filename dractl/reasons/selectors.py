@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
 from dractl.reasons.misfits import instead, readable
@@ -10,7 +10,7 @@ from dractl.reasons.next_step import NextStep
 from dractl.reasons.phrases import first, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.reasons.misfits import Evaluated, Misfit
     from dractl.reasons.next_step import Asked
@@ -24,7 +24,7 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
     class. ``part`` is the part of it that is false on all of them. ``misfit`` is what the devices have instead,
     ``values`` are those values; ``evaluated`` has both for each kind of device."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "selector-false",
         "the selectors exclude the devices",
         "The devices are there, but the CEL expressions of the class and the request are false on them.",
@@ -32,8 +32,8 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
         "Compare the expression with the values that the devices publish: dractl explain prints the nearest ones.",
         OTHER,
     )
-    identity: ClassVar[tuple[str, ...]] = ("request", "selector")
-    shown: ClassVar[Mapping[str, str]] = {"values": "found"}
+    identity = ("request", "selector")
+    found = "values"
 
     selector: str
     part: str | None = None
@@ -79,7 +79,7 @@ class SelectorError(OfRequest, frozen=True, kw_only=True):
     """A selector fails on ``devices`` of the nodes ``on``. ``error`` is cel-go's sentence, ``upstream`` the scheduler's
     whole message, where nothing more is known."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "selector-error",
         "a selector fails on a device",
         "An error while evaluating a CEL expression on any device that the search reaches aborts scheduling for the "
@@ -89,8 +89,8 @@ class SelectorError(OfRequest, frozen=True, kw_only=True):
         "with the attribute's own type.",
         STOPPED,
     )
-    identity: ClassVar[tuple[str, ...]] = ("request", "selector")
-    shown: ClassVar[Mapping[str, str]] = {"values": "found"}
+    identity = ("request", "selector")
+    found = "values"
 
     selector: str | None = None
     error: str = ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import CONTROLLERS, NextStep, delete_by_force, see_kubelet
 from dractl.reasons.phrases import first, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
@@ -20,7 +20,7 @@ _PODS = "kubectl get pods -n NS -o wide"
 class OldReplicas(Cause, frozen=True, kw_only=True):
     """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "rollout-waits",
         "a rolling update waits for its own old replicas",
         "The old replicas of the Deployment hold the devices that the new one needs, and the Deployment ends an old "
@@ -29,7 +29,7 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
         "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
+    found = "pods"
 
     owner: str  # Kind namespace/name
     pods: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
 class OldRevision(Cause, frozen=True, kw_only=True):
     """The pod was made from an earlier version of ``owner``, a StatefulSet, which does not replace it."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "pod-of-old-revision",
         "the pod was made from an earlier version of its StatefulSet",
         "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its pods is not ready, "
@@ -71,7 +71,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     """Other ``pods`` of the same workload hold the devices. ``ends``: such pods end by themselves (a Job's), so that
     waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "own-replicas",
         "other pods of the same workload hold the devices",
         "The workload wants more pods than there are devices. Pods of a Job end, and the next one gets its turn; "
@@ -80,8 +80,8 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
         "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
-    underlying: ClassVar[bool] = True
+    found = "pods"
+    underlying = True
 
     owner: str
     pods: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class ClaimEach(OfClaim, frozen=True, kw_only=True):
     """Each replica has a claim of its own from ``template``, and the claim's configuration asks for sharing, which
     works among the pods of one claim only."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "claim-for-each-replica",
         "each replica has its own claim, and devices are shared within one claim only",
         "A ResourceClaimTemplate makes one claim for each pod, and a device belongs to one claim. Time-slicing and MPS "
@@ -132,7 +132,7 @@ class ClaimEach(OfClaim, frozen=True, kw_only=True):
 class HoldersEnded(Cause, frozen=True, kw_only=True):
     """``pods`` have ended or no longer exist, and ``claims`` still hold the devices for them."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "holder-ended",
         "a claim holds the devices for a pod that has ended",
         "kube-controller-manager releases the claims of pods that have ended or were deleted, usually within seconds. "
@@ -142,8 +142,8 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
         "it releases them.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"claims": "found"}
-    beside_fixes: ClassVar[bool] = True
+    found = "claims"
+    beside_fixes = True
 
     claims: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
 class HoldersTerminating(Cause, frozen=True, kw_only=True):
     """``pods`` that hold the devices are being deleted and have not ended; ``since`` is when that began."""
 
-    page: ClassVar[ReasonPage] = ReasonPage(
+    page = ReasonPage(
         "holder-terminating",
         "a pod that holds the devices is Terminating",
         "The pod was deleted, and its kubelet has not reported its end: containers that do not stop, a finalizer, or a "
@@ -172,8 +172,8 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
         "Look at the node. If it is gone for good: kubectl delete pod --force --grace-period=0.",
         OUTSIDE,
     )
-    shown: ClassVar[Mapping[str, str]] = {"pods": "found"}
-    beside_fixes: ClassVar[bool] = True
+    found = "pods"
+    beside_fixes = True
 
     pods: tuple[str, ...] = ()
     since: str = ""
