@@ -1,4 +1,4 @@
-"""Looking ahead: can the rest of a search still succeed, and how large would it be?
+"""Looking ahead: can the rest of a search still succeed?
 
 Every bound is a proof: it rules out only what has no solution. Devices that can be shared are never ruled out.
 """
@@ -6,6 +6,8 @@ Every bound is a proof: it rules out only what has no solution. Devices that can
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.allocation.problem import OPAQUE, bits
 from dractl.allocation.symmetry import Symmetry
@@ -16,7 +18,36 @@ if TYPE_CHECKING:
     from dractl.allocation.holdings import Holdings
     from dractl.allocation.problem import Charge, Constraint, Problem, Scalar, Slot
 
-_HUGE = 1e18
+
+class Rest(Struct, frozen=True, gc=False):
+    """What the search still wants for a slot: ``need`` devices of those in ``mask``. ``certain`` if nothing else can
+    meet the request."""
+
+    slot: int
+    need: int
+    mask: int
+    certain: bool = True
+
+
+class Counter(Struct, frozen=True, order=True):
+    """One counter of a ledger, both by number."""
+
+    ledger: int
+    number: int
+
+
+class Consumers(Struct, frozen=True, order=True):
+    """The devices that consume an amount of one counter."""
+
+    amount: int
+    devices: int
+
+
+class CounterSum(Struct, frozen=True):
+    """A sum of counters that bounds all requests together: what is summed, and who consumes of it, smallest first."""
+
+    counters: tuple[Counter, ...]
+    consumers: tuple[Consumers, ...]
 
 
 class _Values:
@@ -114,22 +145,19 @@ class Bounds:
                 groups[charge] = groups.get(charge, 0) | 1 << device
         return list(groups.items())
 
-    def _sums(self) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-        """Sums of counters that bound all requests together.
-
-        The first counter of every device, the second, and so on: the (ledger, counter) pairs that are summed, and by
-        amount the devices that consume that much of one of them, smallest first.
-        """
+    def _sums(self) -> list[CounterSum]:
+        """The sums of the first counter of every device, of the second, and so on."""
         found = []
         for place in range(max((len(charge.amounts) for charge, _ in self.charges), default=0)):
-            counters: set[tuple[int, int]] = set()
+            counters: set[Counter] = set()
             by_amount: dict[int, int] = {}
             for charge, mask in self.charges:
                 if place < len(charge.amounts):
                     counter, amount = charge.amounts[place]
-                    counters.add((charge.ledger, counter))
+                    counters.add(Counter(charge.ledger, counter))
                     by_amount[amount] = by_amount.get(amount, 0) | mask
-            found.append((sorted(counters), sorted(by_amount.items())))
+            consumers = sorted(Consumers(amount, devices) for amount, devices in by_amount.items())
+            found.append(CounterSum(tuple(sorted(counters)), tuple(consumers)))
         return found
 
     def _columns(self) -> list[Sequence[Hashable]]:
@@ -175,61 +203,59 @@ class Bounds:
     def feasible(self, search: Holdings, number: int, need: int, todo: int) -> bool:
         """False if ``need`` devices of ``todo`` for the slot, or any later request, are ruled out."""
         groups: dict[int, int] = {}
-        needs: list[tuple[int, int]] = []
-        tables: dict[int, list[tuple[int, int, int]]] = {}
-        for slot, wanted, mask, certain in self._rest(search, number, need, todo):
-            if not self._enough(search, slot, wanted, mask):
+        needs: list[Rest] = []
+        tables: dict[int, list[Rest]] = {}
+        for rest in self._rest(search, number, need, todo):
+            if not self._enough(search, rest.slot, rest.need, rest.mask):
                 return False
-            if certain:
-                needs.append((wanted, mask))
-                claim = self.problem.slots[slot].claim
-                if self.values[claim]:
-                    tables.setdefault(claim, []).append((slot, wanted, mask))
-                if not self.problem.slots[slot].admin and not mask & self.problem.multi:
-                    groups[mask] = groups.get(mask, 0) + wanted
+            if rest.certain:
+                needs.append(rest)
+                slot = self.problem.slots[rest.slot]
+                if self.values[slot.claim]:
+                    tables.setdefault(slot.claim, []).append(rest)
+                if not slot.admin and not rest.mask & self.problem.multi:
+                    groups[rest.mask] = groups.get(rest.mask, 0) + rest.need
         if self.sums and not self._counters_suffice(search, needs):
             return False
         if not self._pigeonhole(groups) or not self._aligned(search, tables):
             return False
-        return all(self._constrained(search, claim, rest) for claim, rest in tables.items())
+        return all(self._constrained(search, claim, wanted) for claim, wanted in tables.items())
 
-    def _rest(self, search: Holdings, number: int, need: int, todo: int) -> Iterator[tuple[int, int, int, bool]]:
-        """(slot, devices wanted, devices left, whether it is the only way to meet the request) from the slot on.
-
-        If a request has several alternatives that are not ruled out, none of them is certain.
-        """
+    def _rest(self, search: Holdings, number: int, need: int, todo: int) -> Iterator[Rest]:
+        """What is wanted from the slot on. If a request has several alternatives that are not ruled out, none of them
+        is certain."""
         problem = self.problem
         slot = problem.slots[number]
         if slot.every is None:
-            yield number, need, self._left(search, number) & todo, True
+            yield Rest(number, need, self.left(search, number) & todo)
         else:
-            yield number, need, self._left(search, number) & _mask(slot.every[-need:]), True
+            yield Rest(number, need, self.left(search, number) & _mask(slot.every[-need:]))
         for request in range(slot.request + 1, len(problem.requests)):
             numbers = problem.requests[request]
             if len(numbers) == 1:
                 only = problem.slots[numbers[0]]
-                mask = self._left(search, numbers[0])
+                mask = self.left(search, numbers[0])
                 if only.every is not None:
                     mask &= self.whole[numbers[0]]
-                    yield numbers[0], max(only.need, 1), mask, True
+                    yield Rest(numbers[0], max(only.need, 1), mask)
                 elif only.need:
-                    yield numbers[0], only.need, mask, True
+                    yield Rest(numbers[0], only.need, mask)
                 continue
-            best: tuple[int, int, int] | None = None
+            best: Rest | None = None
             for alternative in numbers:
                 other = problem.slots[alternative]
-                mask = self._left(search, alternative)
+                mask = self.left(search, alternative)
                 wanted = other.need
                 if other.every is not None:
                     mask &= self.whole[alternative]
                     wanted = max(wanted, 1)
-                best = alternative, wanted, mask
+                best = Rest(alternative, wanted, mask, certain=False)
                 if self._enough(search, alternative, wanted, mask):
                     break
             assert best is not None
-            yield *best, False
+            yield best
 
-    def _left(self, search: Holdings, number: int) -> int:
+    def left(self, search: Holdings, number: int) -> int:
         """The devices that the slot can still get, each considered alone."""
         slot = self.problem.slots[number]
         mask = self.usable[number] & ~(search.used_by[slot.claim] if slot.admin else search.used)
@@ -240,11 +266,11 @@ class Bounds:
             key = search.trackers[slot.claim][table.index].key()
             if table.constraint.kind == "match":
                 if key is not None:
-                    mask &= _union(masks, key if isinstance(key, frozenset) else (key,))
+                    mask &= union(masks, key if isinstance(key, frozenset) else (key,))
             elif table.constraint.kind == "distinct" and key:
                 assert isinstance(key, frozenset)
                 taken = frozenset().union(*key) if table.constraint.lists else key
-                mask &= ~_union(masks, taken)
+                mask &= ~union(masks, taken)
         if self.counted and mask:
             mask = self._chargeable(search, mask)
         if search.shares and slot.wants is not None:
@@ -302,17 +328,17 @@ class Bounds:
                 left -= fitting * amount
         return found >= need
 
-    def _counters_suffice(self, search: Holdings, needs: list[tuple[int, int]]) -> bool:
+    def _counters_suffice(self, search: Holdings, needs: list[Rest]) -> bool:
         """True if all requests together stay within the sums of counters, each with its cheapest devices."""
-        for counters, by_amount in self.sums:
+        for summed in self.sums:
             total = 0
-            for ledger, counter in counters:
-                left = self.problem.ledgers[ledger].available[0][counter]
+            for counter in summed.counters:
+                left = self.problem.ledgers[counter.ledger].available[0][counter.number]
                 if left is None:
                     break
-                total += max(left - search.charged[ledger][counter], 0)
+                total += max(left - search.charged[counter.ledger][counter.number], 0)
             else:
-                if sum(_least(by_amount, need, mask) for need, mask in needs) > total:
+                if sum(_least(summed.consumers, rest) for rest in needs) > total:
                     return False
         return True
 
@@ -329,180 +355,74 @@ class Bounds:
             return False
         return _flow(groups)
 
-    def _aligned(self, search: Holdings, tables: dict[int, list[tuple[int, int, int]]]) -> bool:
+    def _aligned(self, search: Holdings, tables: dict[int, list[Rest]]) -> bool:
         """True if equal claims, each of which needs its own value, find enough values."""
-        alike: dict[Hashable, tuple[_Values, list[tuple[int, int, int]], set[int]]] = {}
-        for claim, rest in tables.items():
+        alike: dict[Hashable, tuple[_Values, list[Rest], set[int]]] = {}
+        for claim, wanted in tables.items():
             for table in self.values[claim]:
                 if table.constraint.kind != "match" or search.trackers[claim][table.index].key() is not None:
                     continue
                 covered = [
-                    (n, need, mask)
-                    for n, need, mask in rest
-                    if n in table.by_slot and need and not mask & self.problem.multi and not self.problem.slots[n].admin
+                    rest
+                    for rest in wanted
+                    if rest.slot in table.by_slot
+                    and rest.need
+                    and not rest.mask & self.problem.multi
+                    and not self.problem.slots[rest.slot].admin
                 ]
                 if not covered:
                     continue
-                key = tuple([(need, mask, table.same[n]) for n, need, mask in covered])
+                key = tuple([(rest.need, rest.mask, table.same[rest.slot]) for rest in covered])
                 alike.setdefault(key, (table, covered, set()))[2].add(claim)
         for table, covered, claims in alike.values():
             if len(claims) < 2:
                 continue
             served = sum(
-                min((mask & table.by_slot[n].get(value, 0)).bit_count() // need for n, need, mask in covered)
-                for value in table.by_slot[covered[0][0]]
+                min((rest.mask & table.by_slot[rest.slot].get(value, 0)).bit_count() // rest.need for rest in covered)
+                for value in table.by_slot[covered[0].slot]
             )
             if served < len(claims):
                 return False
         return True
 
-    def _constrained(self, search: Holdings, claim: int, rest: list[tuple[int, int, int]]) -> bool:
+    def _constrained(self, search: Holdings, claim: int, wanted: list[Rest]) -> bool:
         """True if the remaining devices for a claim's certain requests can satisfy each of its constraints."""
         for table in self.values[claim]:
-            covered = [(n, need, mask) for n, need, mask in rest if n in table.by_slot and need]
+            covered = [rest for rest in wanted if rest.slot in table.by_slot and rest.need]
             if not covered:
                 continue
             if table.constraint.kind == "match":
-                if not any(self._one_value(search, table, covered, value) for value in table.by_slot[covered[0][0]]):
+                if not any(self._one_value(search, table, covered, value) for value in table.by_slot[covered[0].slot]):
                     return False
             elif table.constraint.kind == "distinct" and not self._many_values(table, covered):
                 return False
         return True
 
-    def _one_value(
-        self, search: Holdings, table: _Values, covered: list[tuple[int, int, int]], value: Hashable
-    ) -> bool:
+    def _one_value(self, search: Holdings, table: _Values, covered: list[Rest], value: Hashable) -> bool:
         """True if all covered requests find their devices among those with one value."""
         groups: dict[int, int] = {}
-        for number, need, mask in covered:
-            having = mask & table.by_slot[number].get(value, 0)
-            if not self._enough(search, number, need, having):
+        for rest in covered:
+            having = rest.mask & table.by_slot[rest.slot].get(value, 0)
+            if not self._enough(search, rest.slot, rest.need, having):
                 return False
-            if value is OPAQUE and need > 1:
+            if value is OPAQUE and rest.need > 1:
                 return False
-            if not self.problem.slots[number].admin and not having & self.problem.multi:
-                groups[having] = groups.get(having, 0) + need
+            if not self.problem.slots[rest.slot].admin and not having & self.problem.multi:
+                groups[having] = groups.get(having, 0) + rest.need
         return all(mask.bit_count() >= need for mask, need in groups.items())
 
-    def _many_values(self, table: _Values, covered: list[tuple[int, int, int]]) -> bool:
+    def _many_values(self, table: _Values, covered: list[Rest]) -> bool:
         """True if there are at least as many values as wanted devices."""
         values: set[Hashable] = set()
         opaque = False
-        for number, _, mask in covered:
-            for value, having in table.by_slot[number].items():
-                if having & mask:
+        for rest in covered:
+            for value, having in table.by_slot[rest.slot].items():
+                if having & rest.mask:
                     if value is OPAQUE:
                         opaque = True
                     else:
                         values.add(value)
-        return opaque or len(values) >= sum(need for _, need, _ in covered)
-
-    # -- how large would it be? ---------------------------------------------------------------------------------------
-
-    def size(self, search: Holdings, number: int, need: int, todo: int) -> float:
-        """An estimate of how often upstream calls allocateOne in a failing part of the search."""
-        problem = self.problem
-        start = problem.slots[number]
-        total, ways = 0.0, 1.0
-        before: list[tuple[int, int]] = []  # (devices to choose from, how many are taken) of the requests so far
-        claim, part = start.claim, -1
-        for request in range(start.request, len(problem.requests)):
-            calls, leaves = 0.0, 0.0
-            first = problem.slots[problem.requests[request][0]]
-            if first.claim != claim:
-                claim, part = first.claim, -1
-            for alternative in (number,) if request == start.request else problem.requests[request]:
-                slot = problem.slots[alternative]
-                wanted = need if request == start.request else slot.need
-                mask = self._left(search, alternative)
-                if request == start.request and slot.every is None:
-                    mask &= todo
-                tried, found = self._tries(search, alternative, wanted, mask & part, before)
-                calls += tried
-                leaves += found
-            total += ways * (calls + len(problem.requests[request]) - 1)
-            ways *= leaves
-            if not ways or total > _HUGE:
-                break
-            slot = problem.slots[number if request == start.request else problem.requests[request][0]]
-            mask = self._left(search, problem.requests[request][0])
-            before.append((mask, slot.need))
-            part &= self._typical_part(problem.requests[request][0], mask)
-        return min(total, _HUGE)
-
-    def _tries(
-        self, search: Holdings, number: int, wanted: int, mask: int, before: list[tuple[int, int]]
-    ) -> tuple[float, float]:
-        """(Devices tried for a slot, ways to serve it)."""
-        slot = self.problem.slots[number]
-        if slot.every is not None:
-            return float(wanted), float((mask & self.whole[number]).bit_count() >= wanted)
-        share = 1.0
-        if mask and not slot.admin and not mask & self.problem.multi:
-            gone = sum(taken * (mask & other).bit_count() / max(other.bit_count(), 1) for other, taken in before)
-            share = max(mask.bit_count() - gone, 0.0) / mask.bit_count()
-        calls, leaves = 0.0, 0.0
-        for group, repeats in self._parts(search, number, mask):
-            candidates = group.bit_count() * share
-            for taken in range(1, wanted + 1):
-                calls += self._ways(candidates, taken) * repeats**taken
-            leaves += self._ways(candidates, wanted) * repeats**wanted
-        return calls, leaves
-
-    def _parts(self, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
-        """The devices by value where a constraint keeps values apart; of a distinct one, one device for each value."""
-        slot = self.problem.slots[number]
-        for table in self.values[slot.claim]:
-            masks = table.by_slot.get(number)
-            if masks is None:
-                continue
-            held = [mask & devices for devices in masks.values() if mask & devices]
-            if table.constraint.kind == "match" and search.trackers[slot.claim][table.index].key() is None:
-                return [(devices, 1.0) for devices in held]
-            if table.constraint.kind != "match" and held:
-                one_each = 0
-                for devices in held:
-                    one_each |= devices & -devices
-                return [(one_each, mask.bit_count() / len(held))]
-        return [(mask, 1.0)]
-
-    def _typical_part(self, number: int, mask: int) -> int:
-        """The devices that a match leaves to the rest of its claim once a slot is served, assuming the most common
-        value."""
-        slot = self.problem.slots[number]
-        part = -1
-        for table in self.values[slot.claim]:
-            masks = table.by_slot.get(number)
-            if masks and table.constraint.kind == "match":
-                value = max(masks, key=lambda v: (masks[v] & mask).bit_count())
-                part = 0
-                for others in table.by_slot.values():
-                    part |= others.get(value, 0)
-        return part
-
-    def companions(self, number: int, device: int) -> int:
-        """The devices that share a matched attribute's value with this one."""
-        mask = -1
-        for table in self.values[self.problem.slots[number].claim]:
-            masks = table.by_slot.get(number)
-            if masks and table.constraint.kind == "match":
-                mask &= _union({v: m for v, m in masks.items() if m >> device & 1}, tuple(masks))
-        return mask
-
-    def scaled(self, steps: float, then: int, now: int, wanted: int) -> float:
-        """Steps for a device, scaled from a similar one that took ``steps`` when more devices were left to combine with
-        it."""
-        ways = self._ways(then, wanted)
-        return max(1.0, steps * self._ways(now, wanted) / ways) if ways else steps
-
-    def _ways(self, candidates: float, taken: int) -> float:
-        """The number of ways to try that many of the candidates."""
-        ways = 1.0
-        for n in range(taken):
-            if candidates - n <= 0:
-                return 0.0
-            ways *= (candidates - n) / (n + 1 if self.problem.rules.combinations else 1)
-        return min(ways, _HUGE)
+        return opaque or len(values) >= sum(rest.need for rest in covered)
 
 
 def _numbered(columns: Sequence[Sequence[Hashable]]) -> list[int]:
@@ -511,17 +431,17 @@ def _numbered(columns: Sequence[Sequence[Hashable]]) -> list[int]:
     return [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
 
 
-def _least(by_amount: list[tuple[int, int]], need: int, mask: int) -> int:
-    """The smallest amount that this many devices of a set consume; devices in no group consume nothing."""
-    wanted, rest, total = need, mask, 0
-    for _, devices in by_amount:
-        rest &= ~devices
-    wanted -= rest.bit_count()
-    for amount, devices in by_amount:
+def _least(consumers: tuple[Consumers, ...], rest: Rest) -> int:
+    """The smallest amount that the wanted devices consume; other devices than the consumers consume nothing."""
+    free = rest.mask
+    for group in consumers:
+        free &= ~group.devices
+    wanted, total = rest.need - free.bit_count(), 0
+    for group in consumers:
         if wanted <= 0:
             break
-        count = min((devices & mask).bit_count(), wanted)
-        total += amount * count
+        count = min((group.devices & rest.mask).bit_count(), wanted)
+        total += group.amount * count
         wanted -= count
     return total
 
@@ -533,7 +453,7 @@ def _mask(devices: tuple[int, ...]) -> int:
     return mask
 
 
-def _union(masks: dict[Hashable, int], values: frozenset[Scalar] | frozenset[Hashable] | tuple[Hashable, ...]) -> int:
+def union(masks: dict[Hashable, int], values: frozenset[Scalar] | frozenset[Hashable] | tuple[Hashable, ...]) -> int:
     found = 0
     for value in values:
         found |= masks.get(value, 0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from dractl.allocation import effort
 from dractl.allocation.bounds import Bounds
 from dractl.allocation.holdings import Aborted, AbortReason, Holdings, Undo
 from dractl.allocation.problem import FAULT, bits
@@ -228,7 +229,7 @@ class Search(Holdings):
         self.work += len(self.problem.requests) - slot.request
         if self.bounds.feasible(self, frame.slot, slot.need - frame.index, todo):
             return None
-        steps = self.bounds.size(self, frame.slot, slot.need - frame.index, todo)
+        steps = effort.size(self.bounds, self, frame.slot, slot.need - frame.index, todo)
         if slot.every is None:
             self.memory[frame.key] = steps
         return steps
@@ -286,7 +287,8 @@ class Search(Holdings):
             if frame.failed and self.bounds is not None:
                 known = frame.failed.get(self.bounds.kind(self, frame.slot, device))
                 if known is not None:
-                    self.steps += self.bounds.scaled(*known, self._left(frame, device), slot.need - frame.index - 1)
+                    left, rest = self._left(frame, device), slot.need - frame.index - 1
+                    self.steps += effort.scaled(*known, left, rest, combinations=combinations)
                     continue
             frame.before = self.steps
             undo = self.take(frame.slot, frame.index, device)
@@ -329,7 +331,7 @@ class Search(Holdings):
     def _left(self, frame: _Devices, device: int) -> int:
         """The number of devices left in the frame to combine with this one."""
         assert self.bounds is not None
-        return (frame.todo & self.bounds.companions(frame.slot, device)).bit_count()
+        return (frame.todo & effort.companions(self.bounds, frame.slot, device)).bit_count()
 
     def _spend(self) -> None:
         self.work += 1

@@ -1,0 +1,141 @@
+"""How long upstream's allocator would take for a part of the search that is ruled out: the number of its calls of
+allocateOne (dynamic-resource-allocation/structured), estimated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dractl.allocation.bounds import union
+
+if TYPE_CHECKING:
+    from dractl.allocation.bounds import Bounds
+    from dractl.allocation.holdings import Holdings
+
+_HUGE = 1e18
+
+
+class Taken(Struct, frozen=True):
+    """Of the devices in ``mask``, an earlier request takes ``count``."""
+
+    mask: int
+    count: int
+
+
+class Tries(Struct, frozen=True):
+    """The devices that are tried for a slot, and the ways to serve it."""
+
+    calls: float
+    ways: float
+
+
+def size(bounds: Bounds, search: Holdings, number: int, need: int, todo: int) -> float:
+    """An estimate of how often upstream calls allocateOne in a failing part of the search."""
+    problem = bounds.problem
+    start = problem.slots[number]
+    total, ways = 0.0, 1.0
+    before: list[Taken] = []
+    claim, part = start.claim, -1
+    for request in range(start.request, len(problem.requests)):
+        calls, leaves = 0.0, 0.0
+        first = problem.slots[problem.requests[request][0]]
+        if first.claim != claim:
+            claim, part = first.claim, -1
+        for alternative in (number,) if request == start.request else problem.requests[request]:
+            slot = problem.slots[alternative]
+            wanted = need if request == start.request else slot.need
+            mask = bounds.left(search, alternative)
+            if request == start.request and slot.every is None:
+                mask &= todo
+            tries = _tries(bounds, search, alternative, wanted, mask & part, before)
+            calls += tries.calls
+            leaves += tries.ways
+        total += ways * (calls + len(problem.requests[request]) - 1)
+        ways *= leaves
+        if not ways or total > _HUGE:
+            break
+        slot = problem.slots[number if request == start.request else problem.requests[request][0]]
+        mask = bounds.left(search, problem.requests[request][0])
+        before.append(Taken(mask, slot.need))
+        part &= _typical_part(bounds, problem.requests[request][0], mask)
+    return min(total, _HUGE)
+
+
+def _tries(bounds: Bounds, search: Holdings, number: int, wanted: int, mask: int, before: list[Taken]) -> Tries:
+    slot = bounds.problem.slots[number]
+    if slot.every is not None:
+        return Tries(float(wanted), float((mask & bounds.whole[number]).bit_count() >= wanted))
+    combinations = bounds.problem.rules.combinations
+    share = 1.0
+    if mask and not slot.admin and not mask & bounds.problem.multi:
+        gone = sum(each.count * (mask & each.mask).bit_count() / max(each.mask.bit_count(), 1) for each in before)
+        share = max(mask.bit_count() - gone, 0.0) / mask.bit_count()
+    calls, leaves = 0.0, 0.0
+    for group, repeats in _parts(bounds, search, number, mask):
+        candidates = group.bit_count() * share
+        for taken in range(1, wanted + 1):
+            calls += _ways(candidates, taken, combinations) * repeats**taken
+        leaves += _ways(candidates, wanted, combinations) * repeats**wanted
+    return Tries(calls, leaves)
+
+
+def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
+    """The devices by value where a constraint keeps values apart, and how many stand for each; of a distinct one, one
+    device for each value."""
+    slot = bounds.problem.slots[number]
+    for table in bounds.values[slot.claim]:
+        masks = table.by_slot.get(number)
+        if masks is None:
+            continue
+        held = [mask & devices for devices in masks.values() if mask & devices]
+        if table.constraint.kind == "match" and search.trackers[slot.claim][table.index].key() is None:
+            return [(devices, 1.0) for devices in held]
+        if table.constraint.kind != "match" and held:
+            one_each = 0
+            for devices in held:
+                one_each |= devices & -devices
+            return [(one_each, mask.bit_count() / len(held))]
+    return [(mask, 1.0)]
+
+
+def _typical_part(bounds: Bounds, number: int, mask: int) -> int:
+    """The devices that a match leaves to the rest of its claim once a slot is served, assuming the most common
+    value."""
+    slot = bounds.problem.slots[number]
+    part = -1
+    for table in bounds.values[slot.claim]:
+        masks = table.by_slot.get(number)
+        if masks and table.constraint.kind == "match":
+            value = max(masks, key=lambda v: (masks[v] & mask).bit_count())
+            part = 0
+            for others in table.by_slot.values():
+                part |= others.get(value, 0)
+    return part
+
+
+def companions(bounds: Bounds, number: int, device: int) -> int:
+    """The devices that share a matched attribute's value with this one."""
+    mask = -1
+    for table in bounds.values[bounds.problem.slots[number].claim]:
+        masks = table.by_slot.get(number)
+        if masks and table.constraint.kind == "match":
+            mask &= union({v: m for v, m in masks.items() if m >> device & 1}, tuple(masks))
+    return mask
+
+
+def scaled(steps: float, then: int, now: int, wanted: int, *, combinations: bool) -> float:
+    """Steps for a device, scaled from a similar one that took ``steps`` when more devices were left to combine with
+    it."""
+    ways = _ways(then, wanted, combinations)
+    return max(1.0, steps * _ways(now, wanted, combinations) / ways) if ways else steps
+
+
+def _ways(candidates: float, taken: int, combinations: bool) -> float:
+    """The number of ways to try that many of the candidates."""
+    ways = 1.0
+    for n in range(taken):
+        if candidates - n <= 0:
+            return 0.0
+        ways *= (candidates - n) / (n + 1 if combinations else 1)
+    return min(ways, _HUGE)
