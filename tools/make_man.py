@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dractl.cli.app import command_line
+from dractl.cli.app import command_line, subcommand as command_of
 from dractl.cli.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +88,7 @@ def page() -> str:
         ".SH COMMANDS",
     ]
     for name in SUBCOMMANDS:
-        lines += subcommand(name, group.get_command(context, name), context)
+        lines += subcommand(name, command_of(name), context)
     lines += [
         ".SH EXIT STATUS",
         *entries(EXIT_STATUS),

@@ -1,25 +1,61 @@
-"""The whole command line as typer has it: for help, completions, and command lines that :func:`dractl.cli.options.read`
-leaves to it."""
+"""The command line: a group of subcommands, of which only the one that is called is imported."""
 
 from __future__ import annotations
 
-from functools import update_wrapper
-from inspect import cleandoc, signature
-from typing import TYPE_CHECKING, Annotated, Any
+from inspect import cleandoc
+from typing import Annotated, Any
 
 import typer
-import typer.main
 from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported, but not in name
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from dractl.cli.options import Option, parameters
-from dractl.cli.subcommands import SUBCOMMANDS, function
+from dractl import __version__
+from dractl.cli import subcommands
+from dractl.interrupts import raise_on_interrupt
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from typer.core import TyperGroup
+def command_line() -> TyperGroup:
+    """The whole command line."""
+    completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
+    app = _app()
+    app.callback(invoke_without_command=True)(_root)
+    group: Any = get_command(app)
+    for name, line in subcommands.SUBCOMMANDS.items():
+        group.add_command(_Subcommand(name, short_help=line))
+    return group  # type: ignore[no-any-return]
 
-    from dractl.cli.options import Argument
+
+def subcommand(name: str, program: str = "dractl") -> TyperCommand:
+    """A subcommand, with its options. Its help shows its examples with the name ``program``."""
+    app = _app()
+    command = subcommands.function(name)
+    app.command(name, help=cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} "))(command)
+    return get_command(app)  # type: ignore[return-value]
+
+
+def candidates(words: list[str], incomplete: str) -> list[str]:
+    """Candidates after ``words`` (without the program's name): names that begin with ``incomplete``."""
+    if words and words[0] not in subcommands.SUBCOMMANDS:
+        return []
+    command = subcommand(words[0]) if words else command_line()
+    context = command.make_context("dractl", [], resilient_parsing=True)
+    return sorted(item.value for item in command.shell_complete(context, incomplete) if item.value != "-")
+
+
+class _Subcommand(TyperCommand):
+    """The name and the one line of help of a subcommand, until it is called."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        command = subcommand(self.name or "", parent.find_root().info_name)
+        raise_on_interrupt()
+        return command.make_context(info_name, args, parent, **extra)
+
+
+def _app() -> typer.Typer:
+    return typer.Typer(
+        add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
+    )
 
 
 def _root(
@@ -38,8 +74,6 @@ def _root(
 
 
 def _version(verbose: bool) -> str:
-    from dractl import __version__
-
     if not verbose:
         return f"dractl {__version__}"
     from dractl.model.releases import COMPARED, RELEASES
@@ -49,53 +83,3 @@ def _version(verbose: bool) -> str:
     lines += [f"Kubernetes {release}: not compared with a server yet" for release in RELEASES[last + 1 :]]
     lines.append(f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server")
     return "\n".join([f"dractl {__version__}", *lines])
-
-
-def command_line(invoked: str | None = None, program: str = "dractl") -> TyperGroup:
-    """The command line as one command: with all subcommands, or only with ``invoked`` if that is one of them, which
-    saves making the others. Help shows its examples with the name ``program``."""
-    completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
-    app = typer.Typer(
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback(invoke_without_command=True)(_root)
-    for name in [invoked] if invoked in SUBCOMMANDS else SUBCOMMANDS:
-        subcommand = function(name)
-        example = cleandoc(subcommand.__doc__ or "").replace("`dractl ", f"`{program} ")
-        app.command(name, short_help=SUBCOMMANDS[name], help=example)(_for_typer(subcommand))
-    command: Any = typer.main.get_command(app)
-    return command  # type: ignore[no-any-return]
-
-
-def _for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A subcommand whose parameters are declared as typer's."""
-
-    def call(**values: Any) -> Any:
-        return command(**values)
-
-    declared = {parameter.name: _of_typer(parameter.declared) for parameter in parameters(command)}
-    written = signature(command, eval_str=True)
-    changed = [
-        parameter.replace(annotation=Annotated[parameter.annotation.__origin__, declared[name]])
-        for name, parameter in written.parameters.items()
-    ]
-    update_wrapper(call, command)
-    call.__annotations__ = {parameter.name: parameter.annotation for parameter in changed}
-    call.__signature__ = written.replace(parameters=changed)  # type: ignore[attr-defined]
-    return call
-
-
-def _of_typer(declared: Option | Argument) -> Any:
-    if not isinstance(declared, Option):
-        return typer.Argument(metavar=declared.metavar, help=declared.help, show_default=declared.show_default)
-    return typer.Option(
-        *declared.names,
-        metavar=declared.metavar,
-        help=declared.help,
-        count=declared.count,
-        min=declared.min,
-        max=declared.max,
-    )

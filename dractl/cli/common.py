@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from dractl import atomic
 from dractl.cli import terminal
-from dractl.cli.options import Option
 from dractl.errors import InputError, UsageError
 from dractl.report.plain import harmless
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Argument, Option
+
 from dractl.cli import common, source, terminal
-from dractl.cli.options import Argument, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:

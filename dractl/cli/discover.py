@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Exit, Option
+
 from dractl.cli import common
 from dractl.cli.node import From, SysfsRoot, read_node
-from dractl.cli.options import Exit, Option
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, field
+from typer import Option
 
-from dractl.cli.options import Option
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from typer import Argument, Exit, Option
+
 from dractl.cli import common, source, terminal
-from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from msgspec import Struct
+from typer import Argument, Exit, Option
 
 from dractl.cli import common, driver_options
-from dractl.cli.options import Argument, Exit, Option
 from dractl.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct, field
+from typer import Option
 
 from dractl.cli import common
-from dractl.cli.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,16 @@ import os
 import sys
 from typing import NoReturn
 
+import typer
+
+from dractl.cli import terminal
+from dractl.cli.app import candidates, command_line
 from dractl.errors import DractlError
-from dractl.interrupts import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
+from dractl.interrupts import INTERRUPTED, leave_on_interrupt
 
 FAILED = 3
+_COMPLETE = "_DRACTL_COMPLETE"
+"""The variable in which the scripts of completions/ say what they want."""
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 _NEW_OBJECTS = 100_000  # allocations before garbage is collected; lint of one file makes 41,000
 
@@ -54,8 +60,6 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         if not _is_of_output(error):
             raise
-        from dractl.cli import terminal
-
         _give_up_output()
         why = "it is closed" if error.errno == errno.EBADF else error.strerror
         terminal.complain(f"cannot write to standard output: {why}")
@@ -87,20 +91,15 @@ def _give_up_output() -> None:
 
 def _command(words: list[str]) -> int:
     """Runs one command line. Raises OSError if standard output cannot be written."""
-    if words == ["--version"]:
-        from dractl import __version__
-
-        print(f"dractl {__version__}")  # queried by scripts in every run: not worth importing the whole command line
-        return 0
-
-    from dractl.cli import terminal
-    from dractl.cli.options import Exit
-
     terminal.prepare_streams()
     try:
-        code = _subcommand(words)
-    except Exit as done:
-        return done.code
+        code = _invoke(words)
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
+        return error.exit_code
     except KeyboardInterrupt:
         terminal.complain("interrupted")
         return INTERRUPTED
@@ -128,44 +127,19 @@ def _command(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _subcommand(words: list[str]) -> object:
+def _invoke(words: list[str]) -> object:
     """Runs the subcommand; what it returns is its exit code, if that is a number."""
-    from dractl.cli.options import read
-    from dractl.cli.subcommands import SUBCOMMANDS, function
-
-    if words and words[0] in SUBCOMMANDS:
-        command = function(words[0])
-        values = read(command, words[1:])
-        if values is not None:
-            raise_on_interrupt()
-            return command(**values)
-    return _with_typer(words)
-
-
-def _with_typer(words: list[str]) -> object:
-    """Runs a command line that typer must read, for help or for reporting an error in it."""
-    import typer
-
-    from dractl.cli import terminal
-    from dractl.cli.app import command_line
-
-    line = command_line(words[0] if words else None, program_name())
-    raise_on_interrupt()
-    try:
-        return line.main(words, prog_name=program_name(), standalone_mode=False)
-    except typer.TyperException as error:
-        context = getattr(error, "ctx", None)
-        terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
-        return error.exit_code
-    except typer.Abort:
-        raise KeyboardInterrupt from None
+    group = command_line()
+    if _COMPLETE in os.environ:
+        group.main(words, prog_name="dractl", complete_var=_COMPLETE)
+    # not main, which handles interrupts and closed pipes in its own way
+    with group.make_context(program_name(), list(words)) as context:
+        return group.invoke(context)
 
 
 def complete_for_kubectl() -> NoReturn:
     """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates,
     one per line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
-    from dractl.cli.completion import candidates
-
     words = sys.argv[1:]
     found = candidates(words[:-1], words[-1] if words else "")
     print("\n".join([*found, ":4" if found else ":0"]))

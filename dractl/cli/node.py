@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from dractl.cli.options import Option
+from typer import Option
+
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
+from typer import Exit, Option
 
 from dractl.cli import common, driver_options
 from dractl.cli.node import From, SysfsRoot, read_node
-from dractl.cli.options import Exit, Option
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Argument, Option
+
 from dractl.cli import common
-from dractl.cli.options import Argument, Option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
+from typer import Option
 
 from dractl.cli import common, terminal
-from dractl.cli.options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
