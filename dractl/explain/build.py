@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import text_at
 from dractl.explain import inventory
-from dractl.explain.answer import Explanation, NodeAnswer, Subject
+from dractl.explain.answer import Explanation, NodeAnswer
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.next_steps import next_steps
+from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.explain.unread import granting
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names
-from dractl.scheduler.extended import as_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.cluster.devices import Devices
-    from dractl.cluster.rights import Rights
-    from dractl.explain.answer import Conflict, Fix
+    from dractl.explain.answer import Conflict, Fix, Subject
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
     from dractl.explain.conclude import Conclusion
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.unread import Blind
+    from dractl.reasons.next_step import NextStep
     from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
 
 
 class Parts(Struct, frozen=True):
@@ -50,9 +50,6 @@ class Parts(Struct, frozen=True):
     blind: tuple[Blind, ...] = ()
 
 
-NO_PARTS = Parts()
-
-
 def build(
     scheduler: Scheduler,
     devices: Devices,
@@ -65,7 +62,8 @@ def build(
 ) -> Explanation:
     """The answer to a question. ``assumed``: nobody named the release."""
     case, found, blind = parts.case, parts.found, parts.blind
-    reason = case.reason if case is not None else partial(reason_of, names=Names())
+    names = case.names if case is not None else Names()
+    reason = case.reason if case is not None else partial(reason_of, names=names)
     surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
     conflict = _conflict(case) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
@@ -81,7 +79,7 @@ def build(
         conclusion.verdict,
         scheduler.features.release,
         assumed,
-        headline=conclusion.headline,
+        headline=conclusion.headline.text(names),
         scheduler_message=conclusion.scheduler_message,
         reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,
@@ -92,33 +90,13 @@ def build(
             *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then)),
             *granting(blind, scheduler.state.rights),
         ),
-        notes=parts.notes,
+        notes=(*refused(scheduler.state, scheduler.features, question), *parts.notes),
         unread=blind,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,
         devices=inventory.of_node(scheduler, devices, nearest, case.surveys[nearest])
         if case is not None and nearest is not None
         else (),
-    )
-
-
-def granting(blind: tuple[Blind, ...], rights: Rights) -> tuple[NextStep, ...]:
-    """The step after which everything may be read."""
-    if not blind:
-        return ()
-    return (NextStep("have an administrator allow reading the rest", rights.grant),)
-
-
-def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
-    """A pod with the names that it has for claims, templates and extended resources."""
-    references = maps_at(question.value, "spec", "resourceClaims")
-    templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
-    return Subject(
-        question.kind,
-        *question.key,
-        {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
-        {name: template for name, template in templates.items() if template},
-        as_written(question.value),
     )
 
 

@@ -1,7 +1,8 @@
-"""Verdict and headline of a subject, from ranked causes and from what lies outside DRA."""
+"""Verdict and headline of a subject that waits: from its causes, and from what lies outside DRA."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from dractl.explain.answer import FITS
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import everywhere
+from dractl.explain.headline import Headline, Told
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.model.nearest import nearest
@@ -33,16 +35,13 @@ from dractl.scheduler.preemption import preempted
 from dractl.scheduler.wording import of_nodes, unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dractl.explain.answer import Verdict
-    from dractl.explain.ask import Question
     from dractl.explain.case import Case
-    from dractl.explain.diagnose.gangs import Group
     from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.explain.unread import Blind
+    from dractl.explain.diagnosis import Diagnosis
     from dractl.reasons.base import Cause
-    from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt
 
     Raw = Mapping[str, Any]
@@ -55,7 +54,7 @@ class Conclusion(Struct, frozen=True):
     that span several objects although the subject fits."""
 
     verdict: Verdict
-    headline: str
+    headline: Headline
     causes: tuple[Cause, ...] = ()
     scheduler_message: str | None = None
     notes: tuple[str, ...] = ()
@@ -68,26 +67,35 @@ class Conclusion(Struct, frozen=True):
         return self.verdict in FITS
 
 
-def of_attempt(
-    case: Case,
-    found: Sequence[NodeFindings],
-    ranked: tuple[Cause, ...],
-    *,
-    one_node: bool,
-    behind: Sequence[Cause] = (),
-) -> Conclusion:
-    """Conclusion from the scheduling attempt alone. ``one_node``: a single node was asked about; ``behind``: causes
-    that span objects, which may say already who holds the devices."""
-    attempt = case.attempt
-    said = any(isinstance(cause, _NAME_HOLDERS) for cause in behind)
-    return Conclusion(
-        _verdict(attempt),
-        _headline(case, found, ranked, one_node=one_node, holders=not said),
-        ranked,
-        attempt.message,
-        tuple(_search_notes(case)),
-        ranked,
-    )
+def of_cause(verdict: Verdict, cause: Cause, message: str | None = None, notes: tuple[str, ...] = ()) -> Conclusion:
+    """Conclusion from one cause, which is its headline as well."""
+    return Conclusion(verdict, Headline(told=(Told(cause),)), (cause,), message, notes)
+
+
+def conclude(diagnosis: Diagnosis) -> Conclusion:
+    """Conclusion from a diagnosis: what the attempt says, and then what else is known, one step after the other."""
+    first = of_attempt(diagnosis) if diagnosis.inquiry.decided else _of_message(diagnosis)
+    return reduce(lambda conclusion, step: step(diagnosis, conclusion), _steps(diagnosis), first)
+
+
+def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], Conclusion]]:
+    """The steps after the attempt. What may not be read comes last, unless no devices can be compared: then the pod
+    itself has the last word."""
+    if diagnosis.of_claim:
+        return (_unused_claim, _unread) if diagnosis.inquiry.decided else ()
+    if diagnosis.inquiry.compares:
+        return (_underlying, _pod, _claim_first, _unread)
+    return (_underlying, _unread, _pod_alone) if diagnosis.inquiry.decided else (_pod_alone,)
+
+
+# -- the attempt --
+
+
+def of_attempt(diagnosis: Diagnosis) -> Conclusion:
+    """Conclusion from the scheduling attempt alone."""
+    attempt, ranked = diagnosis.case.attempt, diagnosis.ranked
+    notes = tuple(_search_notes(diagnosis.case))
+    return Conclusion(_verdict(attempt), _headline(diagnosis), ranked, attempt.message, notes, ranked)
 
 
 def _verdict(attempt: Attempt) -> Verdict:
@@ -102,32 +110,36 @@ def _verdict(attempt: Attempt) -> Verdict:
     return "blocked" if all(n.rejection is not None for n in attempt.nodes) else "unallocatable"
 
 
-def _headline(
-    case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause], *, one_node: bool, holders: bool
-) -> str:
+def _headline(diagnosis: Diagnosis) -> Headline:
+    case, found, ranked = diagnosis.case, diagnosis.found, diagnosis.ranked
     attempt = case.attempt
     if attempt.stopped:
-        return case.say(ranked[0])
+        return Headline(told=(Told(ranked[0]),))
     if attempt.fits:
-        return f"fits on {first([n.name for n in attempt.nodes if n.fits])}"
+        return Headline(f"fits on {first([n.name for n in attempt.nodes if n.fits])}")
     total = len(attempt.nodes)
     near = bool(ranked) and total > 1 and _of_one_node(ranked[0], found, total)
-    scope = Scope.ONE if near or total == 1 else Scope.ALL
-    told = _own(ranked[0], found) if near else ranked[0] if ranked else None
-    why = ""
-    if told is not None:
-        why = case.say(told, scope, brief=True) + (told.whose if holders else "")
-        why += _alternatives(case, ranked) + _besides(case, ranked[0], found)
+    why: tuple[Told, ...] = ()
+    if ranked:
+        scope = Scope.ONE if near or total == 1 else Scope.ALL
+        cause = _own(ranked[0], found) if near else ranked[0]
+        named = any(isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind)  # they say who holds the devices
+        why = (
+            Told(cause, ": ", scope, brief=True, whose=not named),
+            *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
+            *_besides(ranked[0], found),
+        )
     if attempt.fatal is not None:
-        return f"the scheduler's attempt ends in an error: {why}"
+        return Headline("the scheduler's attempt ends in an error", why)
     if attempt.late is not None:
-        return f"a node fits, and then the scheduler fails: {why}"
+        return Headline("a node fits, and then the scheduler fails", why)
     if total == 1:
-        return f"does not fit on {attempt.nodes[0].name if one_node else 'the only node'}: {why}"
+        return Headline(f"does not fit on {attempt.nodes[0].name if diagnosis.one_node else 'the only node'}", why)
+    which = ""
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
-        why = f"{alike} are like {node}: {why}" if dominates(ranked[0], total) else f"nearest is {node}: {why}"
-    return f"fits on none of {total} nodes: {why}"
+        which = f": {alike} are like {node}" if dominates(ranked[0], total) else f": nearest is {node}"
+    return Headline(f"fits on none of {total} nodes{which}", why)
 
 
 def _own(cause: Cause, found: Sequence[NodeFindings]) -> Cause:
@@ -153,35 +165,36 @@ def _of_one_node(cause: Cause, found: Sequence[NodeFindings], total: int) -> boo
     return any(not any(cause.same_as(other) for other in node.causes) for node in found)
 
 
-def _alternatives(case: Case, ranked: Sequence[Cause]) -> str:
+def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[Told]:
     """What keeps the other alternatives of the request that the first cause is about."""
     refs = ranked[0].about
     if len(refs) != 1 or refs[0].alternative is None:
-        return ""
-    others: dict[str, str] = {}
+        return
+    others: dict[str, Cause] = {}
     for cause in ranked[1:]:
         ref = cause.about[0] if len(cause.about) == 1 else None
         if ref is not None and ref.request == refs[0].request and ref.alternative not in (None, refs[0].alternative):
-            scope = Scope.ALL if len(case.attempt.nodes) > 1 else Scope.ONE
-            others.setdefault(str(ref.alternative), case.say(cause, scope, brief=True))
-    return "".join(f"; and {text}" for text in list(others.values())[:2])
+            others.setdefault(str(ref.alternative), cause)
+    for cause in list(others.values())[:2]:
+        yield Told(cause, "; and ", scope, brief=True)
 
 
-def _besides(case: Case, cause: Cause, found: Sequence[NodeFindings]) -> str:
+def _besides(cause: Cause, found: Sequence[NodeFindings]) -> Iterator[Told]:
     """Another request's first problem on the same node, as fixing one request alone would not help; what keeps the pod
     from the node where its claim is allocated."""
     if isinstance(cause, PinnedNode):
         there = next((node for node in found if node.name in cause.places and node.causes), None)
-        against = [case.say(c, brief=True) for c in there.causes[:2]] if there is not None else []
-        return f"; that node refuses it: {'; '.join(against)}" if against else ""
+        for number, other in enumerate(there.causes[:2] if there is not None else ()):
+            yield Told(other, "; " if number else "; that node refuses it: ", brief=True)
+        return
     if not cause.about or not cause.nodes or cause.reach >= STOPPED:
-        return ""
+        return
     own = {ref.request for ref in cause.about}
     node = next((n for n in found if n.name == cause.nodes[0]), None)
     for other in node.causes if node is not None else ():
         if len(other.about) == 1 and other.reach < STOPPED and other.about[0].request not in own:
-            return f"; and {case.say(other, brief=True)}"
-    return ""
+            yield Told(other, "; and ", brief=True)
+            return
 
 
 def _search_notes(case: Case) -> Iterator[str]:
@@ -205,72 +218,72 @@ def _search_notes(case: Case) -> Iterator[str]:
 # -- what lies outside DRA --
 
 
-def with_underlying(case: Case, conclusion: Conclusion, behind: tuple[Cause, ...]) -> Conclusion:
+def _underlying(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion that names the underlying cause first: one of several objects, a driver or a workload."""
-    if not behind:
+    behind = diagnosis.behind
+    if not behind or (diagnosis.group.causes and conclusion.fits):
         return conclusion
-    sentence = case.say(behind[0])
-    headline = (
-        f"{conclusion.headline}, but {sentence}"
-        if conclusion.fits
-        else f"{sentence} {conclusion.headline[:1].upper()}{conclusion.headline[1:]}"
-        if sentence.endswith("?")
-        else f"{sentence}; {conclusion.headline}"
-    )
+    headline = conclusion.headline
     if conclusion.fits:
-        return replace(conclusion, headline=headline, notes=(*conclusion.notes, *map(case.say, behind)), behind=behind)
+        headline = replace(headline, told=(*headline.told, Told(behind[0], ", but ")))
+        notes = (*conclusion.notes, *map(diagnosis.case.say, behind))
+        return replace(conclusion, headline=headline, notes=notes, behind=behind)
+    headline = replace(headline, underlying=behind[0])
     return replace(conclusion, headline=headline, causes=(*conclusion.causes[:1], *behind, *conclusion.causes[1:]))
 
 
-def with_pod(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, group: Group) -> Conclusion:
+def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion with what the pod itself shows: another scheduler, binding conditions, the group that it waits for, an
     outdated condition."""
-    pod = case.question.value
-    notes = [
+    case = diagnosis.case
+    notes = (
         *conclusion.notes,
         *pods.outranked(case, conclusion.causes),
         *pods.undeclared_features(case),
-        *placed.unused(pod, case.attempt.claims),
-        *group.notes,
-    ]
-    conclusion = replace(conclusion, notes=tuple(notes))
-    refused = _without_pod(case, conclusion)
-    if refused is not None:
-        return refused
-    asked = case.question
-    resting = idle(asked.kind, asked.key, case.state.get(asked.kind, asked.key))
-    if resting is not None:
-        return replace(conclusion, headline=f"{resting.why}. If it created one: {conclusion.headline}")
+        *placed.unused(case.question.value, case.attempt.claims),
+        *diagnosis.group.notes,
+    )
+    conclusion = replace(conclusion, notes=notes)
+    without = _not_created(case, conclusion) or _resting(case, conclusion)
+    if without is not None:
+        return without
     bug = pods.known_bug(case)
     if bug is not None:
-        conclusion = replace(conclusion, headline=case.say(bug), causes=(bug, *conclusion.causes))
-    foreign = _of_other_scheduler(case, conclusion)
-    if foreign is not None:
-        return foreign
-    binding = pods.awaited(case) if conclusion.fits else None
-    if binding is not None:
-        return Conclusion("blocked", case.say(binding), (binding,), conclusion.scheduler_message, tuple(notes))
-    if group.causes and (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
-        return _with_group(case, group, conclusion)
-    return _conditioned(case, found, replace(conclusion, notes=(*notes, *pods.unchecked_volumes(case))))
+        conclusion = replace(conclusion, headline=Headline(told=(Told(bug),)), causes=(bug, *conclusion.causes))
+    return (
+        _of_other_scheduler(case, conclusion)
+        or (_binding(case, conclusion) if conclusion.fits else None)
+        or _of_group(diagnosis, conclusion)
+        or _conditioned(diagnosis, conclusion)
+    )
 
 
-def _with_group(case: Case, group: Group, conclusion: Conclusion) -> Conclusion:
-    """Conclusion for a pod that waits for its group."""
-    own = group.causes[0]
-    lacks = isinstance(own, GangTooSmall) and group.case is not None and _verdict(group.case.attempt) == "unallocatable"
-    message = text_at(pods.condition_of(case.question.value), "message") or None
-    causes = group.causes if conclusion.fits else (own, *conclusion.causes)
-    return Conclusion("unallocatable" if lacks else "blocked", case.say(own), causes, message, conclusion.notes)
+def _pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Conclusion for a pod whose devices were not compared, with what the pod itself shows."""
+    case = diagnosis.case
+    other = _not_created(case, conclusion) or _of_other_scheduler(case, conclusion)
+    if other is None and not case.attempt.stopped:
+        other = _binding(case, conclusion)
+    return other or conclusion
 
 
-def _without_pod(case: Case, conclusion: Conclusion) -> Conclusion | None:
+def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
     """Conclusion for a pod that its workload cannot create; None for others."""
     refused = pods.not_created(case)
     if refused is None:
         return None
-    headline = f"there is no pod: {case.say(refused)}"
-    return Conclusion("blocked", headline, (refused, *conclusion.causes), None, conclusion.notes, conclusion.ranked)
+    headline = Headline("there is no pod", (Told(refused, ": "),))
+    causes = (refused, *conclusion.causes)
+    return replace(conclusion, verdict="blocked", headline=headline, causes=causes, scheduler_message=None, behind=())
+
+
+def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Conclusion for a workload that wants no pods now; None for others."""
+    asked = case.question
+    resting = idle(asked.kind, asked.key, case.state.get(asked.kind, asked.key))
+    if resting is None:
+        return None
+    return replace(conclusion, headline=replace(conclusion.headline, before=f"{resting.why}. If it created one: "))
 
 
 def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
@@ -279,22 +292,47 @@ def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None
     if scheduler == DEFAULT_SCHEDULER:
         return None
     meant = f"; did you mean {DEFAULT_SCHEDULER}?" if nearest(scheduler, [DEFAULT_SCHEDULER]) else ""
-    return Conclusion(
-        "blocked",
-        f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}{meant}",
-        (OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
-        case.attempt.message if case.attempt.stopped else None,
-        conclusion.notes,
-        conclusion.ranked,
+    return replace(
+        conclusion,
+        verdict="blocked",
+        headline=Headline(f"kube-scheduler ignores the pod: its spec.schedulerName is {scheduler}{meant}"),
+        causes=(OtherScheduler(plugin=scheduler, schedulers=(scheduler,)), *conclusion.causes),
+        scheduler_message=case.attempt.message if case.attempt.stopped else None,
+        behind=(),
     )
 
 
-def _conditioned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusion) -> Conclusion:
+def _binding(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Conclusion for a pod that waits for binding conditions; None for others."""
+    awaited = pods.awaited(case)
+    if awaited is None:
+        return None
+    return of_cause("blocked", awaited, conclusion.scheduler_message, conclusion.notes)
+
+
+def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None:
+    """Conclusion for a pod that waits for its group; None for others."""
+    case, group = diagnosis.case, diagnosis.group
+    if not group.causes or not (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
+        return None
+    own = group.causes[0]
+    lacks = isinstance(own, GangTooSmall) and group.case is not None and _verdict(group.case.attempt) == "unallocatable"
+    whole = of_cause("unallocatable" if lacks else "blocked", own, _message(case), conclusion.notes)
+    return replace(whole, causes=group.causes if conclusion.fits else (own, *conclusion.causes))
+
+
+def _message(case: Case) -> str | None:
+    """The message of the pod's condition."""
+    return text_at(pods.condition_of(case.question.value), "message") or None
+
+
+def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion with what the pod's condition says beyond the attempt."""
-    condition = pods.condition_of(case.question.value)
-    message = text_at(condition, "message")
-    foreign = unchecked(message, volumes=case.scheduler.volumes(case.question.value).known)
-    fitting = [n for n in found if n.verdict == "allocatable"] if conclusion.fits else []
+    case = diagnosis.case
+    conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.unchecked_volumes(case)))
+    message = _message(case)
+    foreign = unchecked(message or "", volumes=case.scheduler.volumes(case.question.value).known)
+    fitting = [n for n in diagnosis.found if n.verdict == "allocatable"] if conclusion.fits else []
     if conclusion.fits and message:
         other = _other_release(case, message)
         if other is not None:
@@ -307,78 +345,28 @@ def _conditioned(case: Case, found: Sequence[NodeFindings], conclusion: Conclusi
     conclusion = replace(conclusion, notes=(*conclusion.notes, *elsewhere))
     if any(count is None for count, _ in foreign):
         conclusion = replace(conclusion, scheduler_message=message)  # the scheduler stopped before this verdict
-    if not condition or not fitting:
+    return _outdated(case, fitting[0], conclusion) if fitting else conclusion
+
+
+def _outdated(case: Case, fitting: NodeFindings, conclusion: Conclusion) -> Conclusion:
+    """Conclusion for a pod that fits now and has a condition that says otherwise; the same for others."""
+    condition = pods.condition_of(case.question.value)
+    if not condition:
         return conclusion
+    since = text_at(condition, "lastTransitionTime")
     leaving = preempted(case.state, case.question.value)
     if leaving:
         nominated = text_at(case.question.value, "status", "nominatedNodeName")
-        waits = WouldFitNow(nodes=(nominated,), since=text_at(condition, "lastTransitionTime"), leaving=leaving)
-        return Conclusion("blocked", case.say(waits), (waits,), message or None, conclusion.notes)
+        waits = WouldFitNow(nodes=(nominated,), since=since, leaving=leaving)
+        return of_cause("blocked", waits, _message(case), conclusion.notes)
     now = WouldFitNow(
-        nodes=(fitting[0].name,),
-        devices=tuple(f"{a.driver}/{a.pool}/{a.device}" for a in fitting[0].allocation),
+        nodes=(fitting.name,),
+        devices=tuple(f"{a.driver}/{a.pool}/{a.device}" for a in fitting.allocation),
         pod_claim=next((c.name for c in case.attempt.claims if c.name), None),
-        since=text_at(condition, "lastTransitionTime"),
+        since=since,
     )
-    return Conclusion(
-        "blocked",
-        f"would fit now on {fitting[0].name}; the scheduler has not tried again",
-        (now,),
-        message or None,
-        conclusion.notes,
-    )
-
-
-# -- what may not be read --
-
-_GLOSS = (
-    '"cannot allocate all claims" means that on these nodes too few devices match the claims of the pod, or too few of '
-    "those are free"
-)
-
-
-def of_pod_alone(case: Case, conclusion: Conclusion) -> Conclusion:
-    """Conclusion for a pod whose devices were not compared, with what the pod itself shows."""
-    other = _without_pod(case, conclusion) or _of_other_scheduler(case, conclusion)
-    binding = None if case.attempt.stopped or other is not None else pods.awaited(case)
-    if binding is not None:
-        return Conclusion("blocked", case.say(binding), (binding,), conclusion.scheduler_message, conclusion.notes)
-    return other or conclusion
-
-
-def of_message(case: Case, blind: tuple[Blind, ...]) -> Conclusion:
-    """Conclusion where devices cannot be compared: the scheduler's message, and why nothing can be added to it."""
-    message = text_at(pods.condition_of(case.question.value), "message")
-    behind = tuple(not_tried(case))
-    cause = NotReadable(missing=tuple(sentences(blind)), quote=message.partition(". ")[0].rstrip("."))
-    gloss = (_GLOSS,) if "cannot allocate all claims" in cause.quote else ()
-    notes = (*gloss, *siblings(case), *pods.unchecked_volumes(case), *map(case.say, behind))
-    return Conclusion("undecided", _open(case, cause), (cause,), message or None, notes, (), behind)
-
-
-def with_unread(
-    case: Case, found: Sequence[NodeFindings], conclusion: Conclusion, blind: tuple[Blind, ...]
-) -> Conclusion:
-    """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
-    if not blind:
-        return conclusion
-    missing = tuple(sentences(blind))
-    placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.scheduler.slices)
-    promising = conclusion.fits or (bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow))
-    if not promising and not (placeless and conclusion.verdict == "unallocatable"):
-        return replace(conclusion, notes=(*conclusion.notes, *missing))
-    message = text_at(pods.condition_of(case.question.value), "message")
-    nodes = tuple(node.name for node in found if node.verdict == "allocatable") if promising else ()
-    cause = NotReadable(missing=missing, quote=message.partition(". ")[0].rstrip("."), nodes=nodes, fitting=bool(nodes))
-    causes = (cause, *(conclusion.causes if not promising else ()))
-    headline = _open(case, cause)
-    return replace(conclusion, verdict="undecided", headline=headline, causes=causes, scheduler_message=message or None)
-
-
-def _open(case: Case, cause: NotReadable) -> str:
-    """Headline of an undecided answer."""
-    message = case.say(cause)
-    return message if cause.quote or cause.fitting else f"cannot be decided: {message}"
+    headline = Headline(f"would fit now on {fitting.name}; the scheduler has not tried again")
+    return Conclusion("blocked", headline, (now,), _message(case), conclusion.notes)
 
 
 def _held_back(
@@ -394,8 +382,8 @@ def _held_back(
     nodes = tuple(n.name for n in fitting)
     cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes)
     where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
-    headline = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {where}"
-    return Conclusion("blocked", headline, (cause,))
+    lead = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {where}"
+    return Conclusion("blocked", Headline(lead), (cause,))
 
 
 def _other_release(case: Case, condition: str) -> str | None:
@@ -408,32 +396,88 @@ def _other_release(case: Case, condition: str) -> str | None:
     return None if scheduler.pod(case.question.value).fits else writer
 
 
+# -- what may not be read --
+
+_GLOSS = (
+    '"cannot allocate all claims" means that on these nodes too few devices match the claims of the pod, or too few of '
+    "those are free"
+)
+
+
+def _of_message(diagnosis: Diagnosis) -> Conclusion:
+    """Conclusion where devices cannot be compared: the scheduler's message, and why nothing can be added to it."""
+    case = diagnosis.case
+    behind = tuple(not_tried(case))
+    cause = _not_readable(diagnosis)
+    gloss = (_GLOSS,) if "cannot allocate all claims" in cause.quote else ()
+    notes = (*gloss, *siblings(case), *pods.unchecked_volumes(case), *map(case.say, behind))
+    return Conclusion("undecided", _open(cause), (cause,), _message(case), notes, (), behind)
+
+
+def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
+    blind, case = diagnosis.inquiry.blind, diagnosis.case
+    if not blind:
+        return conclusion
+    placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.scheduler.slices)
+    promising = conclusion.fits or (bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow))
+    if not promising and not (placeless and conclusion.verdict == "unallocatable"):
+        return replace(conclusion, notes=(*conclusion.notes, *sentences(blind)))
+    nodes = tuple(node.name for node in diagnosis.found if node.verdict == "allocatable") if promising else ()
+    cause = _not_readable(diagnosis, nodes)
+    causes = (cause, *(conclusion.causes if not promising else ()))
+    message = _message(case)
+    return replace(conclusion, verdict="undecided", headline=_open(cause), causes=causes, scheduler_message=message)
+
+
+def _not_readable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
+    """What may not be read, and the scheduler's own message; ``nodes`` fit, judging by what may be."""
+    quote = (_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
+    missing = tuple(sentences(diagnosis.inquiry.blind))
+    return NotReadable(missing=missing, quote=quote, nodes=nodes, fitting=bool(nodes))
+
+
+def _open(cause: NotReadable) -> Headline:
+    """Headline of an undecided answer."""
+    if cause.quote or cause.fitting:
+        return Headline(told=(Told(cause),))
+    return Headline("cannot be decided", (Told(cause, ": "),))
+
+
 # -- claims --
 
 
-def of_unused_claim(question: Question, claim: PodClaim, conclusion: Conclusion) -> Conclusion:
+def _unused_claim(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion for a claim that no pod uses: pending is its normal state."""
+    conclusion = replace(conclusion, scheduler_message=None)
+    question = diagnosis.case.question
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
         return conclusion
-    after = "; it would fit" if conclusion.fits else ", and it would not fit"
-    causes = (NoConsumer(claim=claim.full_name), *conclusion.causes)
-    return replace(conclusion, verdict="blocked", headline=f"no pod uses it{after}", causes=causes)
+    headline = Headline("no pod uses it; it would fit" if conclusion.fits else "no pod uses it, and it would not fit")
+    causes = (NoConsumer(claim="/".join(question.key)), *conclusion.causes)
+    return replace(conclusion, verdict="blocked", headline=headline, causes=causes)
 
 
-def about_claim(case: Case, conclusion: Conclusion, claim: str) -> Conclusion:
-    """Conclusion about a pod with the causes of one of its claims first."""
+def _claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Conclusion about a pod; where one of its claims was asked about, with the causes of that claim first."""
+    subject = diagnosis.inquiry.subject
+    if subject.kind == diagnosis.case.question.kind or conclusion.fits:
+        return conclusion
+    claim = f"{subject.namespace}/{subject.name}"
 
     def of(cause: Cause) -> str | None:
         return cause.about[0].claim if cause.about else getattr(cause, "claim", None)
 
     own = [c for c in conclusion.causes if of(c) == claim]
     others = [c for c in conclusion.causes if of(c) not in (None, claim)]
-    if conclusion.fits or not others or of(conclusion.causes[0]) in (None, claim):
+    if not others or of(conclusion.causes[0]) in (None, claim):
         return conclusion
+    headline = conclusion.headline
     if not own:
-        return replace(
-            conclusion, headline=f"the pod waits for its other claim {of(others[0])}, and {conclusion.headline}"
-        )
+        waits = f"the pod waits for its other claim {of(others[0])}, and "
+        return replace(conclusion, headline=replace(headline, before=waits))
     rest = [c for c in conclusion.causes if of(c) != claim]
-    headline = f"the pod {conclusion.headline}; of this claim: {case.say(own[0], brief=True)}"
+    headline = replace(
+        headline, before="the pod ", told=(*headline.told, Told(own[0], "; of this claim: ", brief=True))
+    )
     return replace(conclusion, headline=headline, causes=(*own, *rest))

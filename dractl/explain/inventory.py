@@ -9,10 +9,13 @@ from msgspec.structs import replace
 from dractl.allocation import DeviceID
 from dractl.cluster.devices import result_device
 from dractl.cluster.state import at, maps_at, text_at
+from dractl.errors import InputError
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
 from dractl.explain.diagnose.pools import unusable as unusable_pool
+from dractl.explain.headline import Headline
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
+from dractl.explain.unread import blind_to, both, granting, sentences
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, held_by
 from dractl.scheduler.rejection import Cordoned
@@ -53,7 +56,17 @@ _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metada
 
 
 def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
-    """Devices of a node. ``blocked`` if a pool cannot be used, else ``allocatable``."""
+    """Devices of a node. ``blocked`` if a pool cannot be used, else ``allocatable``. Raises InputError if they may not
+    be read."""
+    rights = scheduler.state.rights
+    hidden = rights.hidden("ResourceSlice", "ResourceClaim")
+    if hidden:
+        names = both([one.resource.partition(".")[0] for one in hidden])
+        raise InputError(
+            f"the devices of node {question.key[1]} cannot be listed: {names} may not be read",
+            hint=f"an administrator can allow it: {rights.grant}",
+        )
+    blind = blind_to(scheduler.state, question, allocates=True)
     survey = scheduler.allocator.survey(scheduler.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     found = of_node(scheduler, devices, question.key[1], survey)
@@ -61,24 +74,31 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
     causes: list[Cause] = [unusable_pool(pool, nodes=here) for pool in unusable.values()]
     if at(question.value, "spec", "unschedulable") is True:
         causes.append(NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here))
-    drivers = tuple(_driver(name, found) for name in sorted({DeviceID.parse(d.device).driver for d in found}))
+    drivers = tuple(
+        _driver(name, found, seen=not blind) for name in sorted({DeviceID.parse(d.device).driver for d in found})
+    )
     counts = {
         status: sum(d.status == status for d in found)
         for status in ("free", "held", "unavailable", "tainted", "hidden", "unpublished")
     }
-    headline = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
-    if _compete(devices, found):
-        headline += "; the free devices share counters and cannot all be allocated at once"
+    counted = ", ".join(f"{n} {status}" for status, n in counts.items() if n) or "no devices"
+    competing = (
+        "; the free devices share counters and cannot all be allocated at once" if _compete(devices, found) else ""
+    )
+    headline = Headline(counted + competing, before="based on what may be read: " if blind else "")
     return Explanation(
         Subject("Node", "", question.key[1]),
-        "blocked" if unusable else "allocatable",
+        "blocked" if unusable else "undecided" if blind else "allocatable",
         scheduler.features.release,
         assumed,
-        headline=headline,
+        headline=headline.text(Names()),
         reasons=tuple(reason_of(cause, Names()) for cause in causes),
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         devices=found,
         drivers=drivers,
+        notes=tuple(sentences(blind)),
+        unread=blind,
+        next=granting(blind, rights),
     )
 
 
@@ -207,7 +227,7 @@ def _compete(devices: Devices, found: tuple[DeviceStatus, ...]) -> bool:
     return len(set(drawn)) < len(drawn)
 
 
-def _driver(name: str, devices: tuple[DeviceStatus, ...]) -> DriverStatus:
+def _driver(name: str, devices: tuple[DeviceStatus, ...], *, seen: bool) -> DriverStatus:
     mine = [d for d in devices if DeviceID.parse(d.device).driver == name]
     held = sum(bool(d.holders) for d in mine)
-    return DriverStatus(name, len(mine), held, held == 0)
+    return DriverStatus(name, len(mine), held, seen and held == 0)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.explain.diagnose.nodes import over_nodes
 from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, merge
 from dractl.reasons.nodes import NodeFilter, PinnedNode
+from dractl.reasons.registry import of_stop
 from dractl.reasons.scheduling import Mixed
 
 if TYPE_CHECKING:
@@ -23,6 +25,23 @@ if TYPE_CHECKING:
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
 _LARGE, _MOST = 10, 0.8  # of so many nodes, what holds on this part of them comes before what others would add
 _MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
+
+
+def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...]:
+    """The causes of the subject, what matters most first."""
+    attempt = case.attempt
+    if attempt.stopped:
+        return tuple(of_stop(stop, case.scheduler) for stop in attempt.stopped)
+    if attempt.late is not None:
+        return (of_stop(attempt.late, case.scheduler),)
+    if attempt.fits:
+        return ()
+    ranked = tuple(over_nodes(case, cause, found) for cause in rank(case, found))
+    if attempt.fatal is None:
+        return ranked
+    named = next((n for n in found if n.name == attempt.fatal.name), None)
+    first = named.causes[:1] if named else ()
+    return (*first, *(c for c in ranked if c.code != first[0].code)) if first else ranked
 
 
 def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:

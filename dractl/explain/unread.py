@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dractl.cluster.state import maps_at, text_at
+from dractl.reasons.next_step import NextStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +101,13 @@ def sentences(blind: tuple[Blind, ...]) -> Iterator[str]:
         by_effect.setdefault(one.effect, []).append(one.what)
     for effect, what in by_effect.items():
         yield f"{both(what)} may not be read, so {effect}"
+
+
+def granting(blind: tuple[Blind, ...], rights: Rights) -> tuple[NextStep, ...]:
+    """The step after which everything may be read."""
+    if not blind:
+        return ()
+    return (NextStep("have an administrator allow reading the rest", rights.grant),)
 
 
 def both(words: list[str]) -> str:

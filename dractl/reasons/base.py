@@ -58,7 +58,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     are the scheduler's own values for it, where it stops a pod before any node or after one was found. ``identity``
     names the fields by which causes of several nodes are the same one, ``found`` the field that JSON has as ``found``.
     ``beside_fixes``: its steps are shown even where fixes are, since no change of objects reaches it. ``underlying``:
-    others only follow from it, so its steps come first.
+    others only follow from it, so its steps come first. ``asks``: its sentence ends with a question.
     """
 
     page: ClassVar[ReasonPage]
@@ -67,6 +67,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     found: ClassVar[str] = ""
     beside_fixes: ClassVar[bool] = False
     underlying: ClassVar[bool] = False
+    asks: ClassVar[bool] = False
 
     nodes: tuple[str, ...] = ()
 

@@ -76,6 +76,7 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
     )
     found = "like"
     beside_fixes = True
+    asks = True
 
     driver: str
     label: str = ""

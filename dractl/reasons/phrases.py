@@ -118,6 +118,11 @@ def tally(values: Iterable[str] | Mapping[str, int]) -> str:
     return shown + (f", {len(counted) - MOST} more values" if len(counted) > MOST else "")
 
 
+def capital(clause: str) -> str:
+    """A clause as it begins a sentence."""
+    return clause[:1].upper() + clause[1:]
+
+
 def plural(number: int, noun: str) -> str:
     """``1 device``, ``2 devices``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -187,6 +187,7 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
     found = "both"
     beside_fixes = True
     underlying = True
+    asks = True
 
     driver: str
     pool: str

@@ -1,0 +1,53 @@
+"""The diagnosis of a subject that waits: what each node has against it, and the causes, what matters most first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.explain.diagnose.between import spanning
+from dractl.explain.diagnose.gangs import NO_GROUP, Group
+from dractl.explain.diagnose.nodes import findings
+from dractl.explain.rank import ranked_causes
+
+if TYPE_CHECKING:
+    from dractl.explain.case import Case
+    from dractl.explain.diagnose.nodes import NodeFindings
+    from dractl.explain.inquire import Inquiry
+    from dractl.reasons.base import Cause
+
+CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+class Diagnosis(Struct, frozen=True):
+    """``found`` are the causes of each node, ``ranked`` those of the subject, ``behind`` those that span objects, and
+    ``group`` is what the pod is placed with. ``one_node``: a single node was asked about."""
+
+    inquiry: Inquiry
+    case: Case
+    found: tuple[NodeFindings, ...]
+    ranked: tuple[Cause, ...] = ()
+    behind: tuple[Cause, ...] = ()
+    group: Group = NO_GROUP
+    one_node: bool = False
+
+    @property
+    def of_claim(self) -> bool:
+        """True if the question is about a claim that no pod waits for, or a template."""
+        return self.inquiry.question.kind in CLAIMS
+
+
+def diagnose(inquiry: Inquiry, case: Case, group: Group = NO_GROUP, *, one_node: bool = False) -> Diagnosis:
+    """The diagnosis of a case."""
+    own = attempted(inquiry, case)
+    spans = inquiry.decided and not own.of_claim
+    behind = spanning(case, own.found, own.ranked) if spans else ()
+    return replace(own, behind=behind, group=group, one_node=one_node)
+
+
+def attempted(inquiry: Inquiry, case: Case) -> Diagnosis:
+    """The diagnosis of the attempt alone."""
+    found = tuple(findings(case))
+    return Diagnosis(inquiry, case, found, ranked_causes(case, found) if inquiry.decided else ())

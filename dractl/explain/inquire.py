@@ -1,0 +1,125 @@
+"""What is asked about a subject that waits: the attempt to place it, and what may not be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dractl.cluster.state import maps_at, text_at
+from dractl.explain.answer import Subject
+from dractl.explain.diagnose.nodes import allocation_of
+from dractl.explain.diagnose.pods import failure_text
+from dractl.explain.unread import Blind, blind_to, compares_devices, founded
+from dractl.scheduler.binding import failure, without_allocation
+from dractl.scheduler.extended import as_written, wanted
+from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.verdict import Attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cluster.state import ClusterState
+    from dractl.explain.ask import Question
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
+
+
+class Inquiry(Struct, frozen=True):
+    """A subject that waits, and the scheduler's attempt to place it. The ``question`` is about the ``subject``, or
+    about the pod that uses the claim ``subject``. ``blind`` is what may not be read; ``compares``: devices may be."""
+
+    question: Question
+    subject: Subject
+    attempt: Attempt
+    blind: tuple[Blind, ...] = ()
+    compares: bool = True
+    notes: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> bool:
+        """True if the attempt tells whether the subject fits, whatever may not be read."""
+        return self.compares or bool(self.attempt.stopped) or (bool(self.attempt.nodes) and not self.attempt.fits)
+
+
+def of_pod(
+    scheduler: Scheduler,
+    question: Question,
+    about: Subject | None = None,
+    notes: tuple[str, ...] = (),
+    attempt: Attempt | None = None,
+) -> Inquiry:
+    """The inquiry about a pod; ``about`` is the claim that was asked about, where the pod uses it."""
+    if scheduler.state.rights.unread and not _comparable(scheduler, question):
+        return _beside_devices(scheduler, question, about, notes)
+    attempt = attempt or scheduler.pod(question.value)
+    allocates = bool(attempt.stopped) or not _all_allocated(attempt.claims)
+    blind = blind_to(scheduler.state, question, allocates=allocates)
+    return Inquiry(question, about or subject_of(question, attempt.claims), attempt, blind, notes=notes)
+
+
+def of_claim(scheduler: Scheduler, question: Question, claim: PodClaim) -> Inquiry:
+    """The inquiry about a claim that no pod waits for, or about a template."""
+    rights = scheduler.state.rights
+    compares = compares_devices(rights) and bool(scheduler.nodes or not rights.hidden("Node"))
+    attempt = scheduler.claim(claim) if compares else Attempt((claim,))
+    blind = blind_to(scheduler.state, question, allocates=True)
+    return Inquiry(question, Subject(question.kind, *question.key), attempt, blind, compares)
+
+
+def _comparable(scheduler: Scheduler, question: Question) -> bool:
+    """True if devices can be compared for a pod, and what seems not to exist may be read."""
+    rights, entry = scheduler.state.rights, enter(scheduler.state, question.value)
+    if len(founded(entry.stops, rights)) < len(entry.stops) or not compares_devices(rights):
+        return False
+    return not rights.hidden("Node") or bool(scheduler.nodes)
+
+
+def _beside_devices(scheduler: Scheduler, question: Question, about: Subject | None, notes: tuple[str, ...]) -> Inquiry:
+    """The inquiry about a pod whose devices cannot be compared: its claims, gates and volumes, the node filters if
+    nodes may be read, and what the scheduler says."""
+    state, pod = scheduler.state, question.value
+    entry = enter(state, pod)
+    stops = founded(entry.stops, state.rights)
+    mapped = bool(state.rights.hidden("DeviceClass") and wanted(pod))
+    if stops or mapped:  # a class that may not be read may provide the extended resource
+        attempt = Attempt(entry.claims, stops, message=entry.condition)
+    else:
+        attempt = scheduler.beside_claims(pod, entry.claims)
+    allocates = bool(entry.stops) or mapped or not _all_allocated(entry.claims)
+    blind = blind_to(state, question, allocates=allocates)
+    return Inquiry(question, about or subject_of(question, entry.claims), attempt, blind, compares=False, notes=notes)
+
+
+def _all_allocated(claims: Sequence[PodClaim]) -> bool:
+    return all(claim.allocated for claim in claims)
+
+
+def released(scheduler: Scheduler, inquiry: Inquiry) -> tuple[ClusterState, str] | None:
+    """The cluster once the scheduler has taken back an allocation that only stands in the pod's way, and a note that
+    says so; None if it takes back none."""
+    claim = inquiry.attempt.given_back(text_at(inquiry.question.value, "metadata", "uid")) if inquiry.compares else None
+    if claim is None:
+        return None
+    assert claim.value is not None
+    where = ", ".join(dict.fromkeys(a.pool for a in allocation_of(claim.value, claim.full_name)))
+    failed = failure(claim) if scheduler.features.binding_conditions else None
+    why = f"; {failure_text(failed)}" if failed is not None else ", where the pod cannot run"
+    note = (
+        f"claim {claim.full_name} is allocated on {where}{why}, and no other pod uses it. It will be released and "
+        "allocated again"
+    )
+    return scheduler.state.replace("ResourceClaim", claim.key, without_allocation(claim.value)), note
+
+
+def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
+    """A pod with the names that it has for claims, templates and extended resources."""
+    references = maps_at(question.value, "spec", "resourceClaims")
+    templates = {text_at(r, "name"): text_at(r, "resourceClaimTemplateName") for r in references}
+    return Subject(
+        question.kind,
+        *question.key,
+        {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
+        {name: template for name, template in templates.items() if template},
+        as_written(question.value),
+    )

@@ -1,0 +1,74 @@
+"""Subjects for which the scheduler has nothing to do: a pod on its node or at its end, a claim that is allocated or
+deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.cluster.pods import ended, reserved_for
+from dractl.cluster.state import at, maps_at, text_at
+from dractl.explain import placed
+from dractl.explain.answer import NodeAnswer
+from dractl.explain.build import Parts
+from dractl.explain.conclude import Conclusion, of_cause
+from dractl.explain.diagnose.nodes import allocation_of
+from dractl.explain.headline import Headline
+from dractl.explain.next_steps import of_leaving
+from dractl.reasons.claims import ClaimDeleting
+from dractl.reasons.scheduling import PlacedByHand
+from dractl.scheduler.extended import granted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.explain.ask import Question
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.claims import PodClaim
+
+
+def pod(scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]) -> tuple[Conclusion, Parts]:
+    """The conclusion about a pod that has a node or has ended, and its devices."""
+    value, state = question.value, scheduler.state
+    node, over = text_at(value, "spec", "nodeName"), ended(value)
+    made = granted(state, value)
+    every = claims if made is None else (*claims, made)
+    allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
+    nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
+    if over:
+        return Conclusion("allocated", Headline(placed.headline(value))), Parts(nodes=nodes)
+    leaving = node and text_at(value, "metadata", "deletionTimestamp")
+    notes = (*placed.evicted(every, scheduler.slices), *placed.unused(value, claims))
+    parts = Parts(nodes=nodes, steps=of_leaving(value) if leaving else (), notes=notes)
+    cause = _by_hand(scheduler, node, claims) or placed.unprepared(state, value, claims, allocated)
+    if cause is None:
+        return Conclusion("allocated", Headline(placed.headline(value))), parts
+    return of_cause("blocked", cause), parts
+
+
+def _by_hand(scheduler: Scheduler, node: str, claims: Sequence[PodClaim]) -> PlacedByHand | None:
+    """The cause that a pod was put on its node with claims that nobody allocates."""
+    first = next((claim for claim in claims if not claim.allocated), None)
+    if first is None:
+        return None
+    exists = not scheduler.state.has("Node") or scheduler.state.get("Node", ("", node)) is not None
+    return PlacedByHand(pod_claim=first.name, claim=first.full_name, nodes=(node,), exists=exists)
+
+
+def claim(value: PodClaim) -> tuple[Conclusion, Parts]:
+    """The conclusion about an allocated claim."""
+    selector = at(value.value, "status", "allocation", "nodeSelector")
+    names = [
+        str(name)
+        for term in maps_at(selector, "nodeSelectorTerms")
+        for field in maps_at(term, "matchFields")
+        for name in field.get("values") or ()
+    ]
+    where = names[0] if names else "any node"
+    nodes = (NodeAnswer(where, "allocated", allocation=allocation_of(value.value, value.full_name)),)
+    users = reserved_for(value.value)
+    return Conclusion("allocated", Headline(f"allocated on {where}, used by {users or 'no pod'}")), Parts(nodes=nodes)
+
+
+def deleted(value: PodClaim) -> tuple[Conclusion, Parts]:
+    """The conclusion about a claim that is being deleted."""
+    return of_cause("blocked", ClaimDeleting(claim=value.full_name, asked=True)), Parts()
