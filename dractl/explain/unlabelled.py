@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from dractl.allocation.nodes import label_matches
 from dractl.cluster.state import at, map_at
+from dractl.model import NodeSelectorRequirement
 from dractl.scheduler.snapshot import REQUIRED, node_selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
+    from dractl.model import NodeSelector, NodeSelectorTerm, ResourceSlice
 
     Labels = Mapping[str, str]
     Raw = Mapping[str, Any]
@@ -37,8 +38,6 @@ class Needed(Struct, frozen=True):
 def of_pod(pod: Raw, labels: Labels) -> tuple[Needed, ...]:
     """What a pod's node selector and required node affinity need beyond known labels. Nothing is assumed of an affinity
     that no such node can meet."""
-    from dractl.model import NodeSelectorRequirement
-
     selector = map_at(pod, "spec", "nodeSelector")
     wanted = [NodeSelectorRequirement(key, "In", (str(value),)) for key, value in selector.items()]
     found = _needed([each for each in wanted if each.key not in labels], "nodeSelector") or ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from dractl.allocation.nodes import label_matches
+from dractl.allocation.nodes import label_matches, some_term_matches
 from dractl.cluster.pods import ENDED
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
@@ -263,8 +263,6 @@ class NodeInfo:
 
     def matches(self, selector: NodeSelector) -> bool:
         """True if a term of a pod's node affinity matches; terms that cannot be parsed match nothing."""
-        from dractl.allocation.nodes import some_term_matches
-
         return some_term_matches(selector, self.name, self.labels)
 
     def __repr__(self) -> str:

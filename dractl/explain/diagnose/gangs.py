@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.capacity import gangs
 from dractl.cluster.state import key_of, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.gangs import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
@@ -52,8 +53,6 @@ def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
 
 def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:
     """The cause for a group that waits. ``why`` is the sentence about the pod at which it stops."""
-    from dractl.capacity import gangs
-
     kind, _, name = waiting.group.partition("/")
     group = f"{kind} {name}"
     match waiting:

@@ -9,6 +9,7 @@ from dractl.allocation import effective_taint_rules
 from dractl.explain import selectors
 from dractl.explain.diagnose.faults import nodes_of, of_fault
 from dractl.explain.diagnose.pools import unusable
+from dractl.model import Quantity
 from dractl.model.nearest import nearest
 from dractl.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
 from dractl.reasons.binding import BindingConditionsOff
@@ -347,8 +348,6 @@ def _texts(devices: Iterable[DeviceID]) -> tuple[str, ...]:
 
 
 def _amount(text: str | None) -> float:
-    from dractl.model import Quantity
-
     try:
         return float(Quantity.parse(text or "0").milli_value())
     except ValueError:
