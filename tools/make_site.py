@@ -1,5 +1,5 @@
 """Writes the pages of the documentation site to build/site: docs/, docs/site/, and one page for each rule, reason and
-driver, made from the code. Then: ``mkdocs build --strict``.
+driver, made from the files that `dractl rule` reads. Then: ``mkdocs build --strict``.
 
 A rule's page is at ``rules/CODE/``: lint's reports link to it (``dractl/lint/registry.py``), so it never moves.
 """
@@ -14,6 +14,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "site"
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)[^)]*\)")  # a link to a file of the repository that is no page
+
+
+GROUPS = {
+    "0": "What cannot be read or decoded",
+    "1": "Claims and templates of claims",
+    "2": "Device classes",
+    "3": "Resource slices",
+    "4": "Pods and workloads",
+    "5": "Taint rules and the rest of the API",
+    "6": "CEL",
+    "7": "Accepted, but never satisfied",
+    "8": "Releases and feature gates",
+    "9": "Ignores and configuration",
+}
+"""The headings of the list of rules, by the first digit of a code."""
 
 
 def main() -> None:
@@ -40,7 +55,6 @@ def cell(text: object) -> str:
 
 def rules() -> None:
     from dractl.lint import registry
-    from tools.make_docs import GROUPS
 
     index = ["# Rules", "", "What `dractl lint` reports. A code is never given another meaning.", ""]
     group = ""

@@ -172,7 +172,7 @@ def _json(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "severity": rule.severity,
         "summary": rule.section(""),
-        "reports": list(rule.server),
+        "reports": list(rule.violations),
         "sections": sections,
     }
 

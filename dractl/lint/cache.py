@@ -157,7 +157,7 @@ def _code() -> str:
         except OSError:  # inside an archive
             return "".join(str(os.stat(path).st_mtime_ns) for path in _archive(top))
         for entry in entries:
-            if entry.name.endswith((".py", ".json", ".yaml")):
+            if entry.name.endswith((".py", ".md", ".json", ".yaml")):
                 status = entry.stat()
                 found.append((entry.path, status.st_mtime_ns, status.st_size))
             elif entry.is_dir() and entry.name != "__pycache__":

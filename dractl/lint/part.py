@@ -163,9 +163,9 @@ def _advice(
             namespaces=namespaces,
             consumers=question.consumers,
         )
-        for rule in registry.rules().values():
-            if rule.concerns(run) and question.config.wants(rule.code):
-                for advice in rule.check(run):
+        for rule in registry.checks():
+            if question.config.wants(rule.code):
+                for advice in rule.advice(run):
                     if not _hidden(advice):
                         yield from_advice(rule, advice)._replace(number=numbers[id(advice.subject)])
 

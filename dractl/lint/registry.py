@@ -1,25 +1,30 @@
-"""The rules of lint. One file in ``rules/`` is one rule; :mod:`dractl.lint.index` lists them, so that none is imported
-before it is needed.
+"""The rules of lint: what stands in ``rules/``, one file a rule.
 
-A rule file ``dra116_count_not_positive.py`` gives the code and the name; it holds a docstring (a summary, then the
-headings of :data:`HEADINGS`), ``SEVERITY`` and either
+What only the API server's answer decides is a page, ``DRA311.md``: a summary, then the headings of :data:`HEADINGS`,
+below a head of lines ``key: value``:
 
-- ``SERVER``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports, or
-- ``KINDS`` and ``check(run)``: advice of dractl's own, asked for if the run holds an object of one of the kinds; with
-  ``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them,
-  with ``FOR`` only if one of these consumers of claims (:data:`CONSUMERS`) was named.
+- ``name`` and ``severity``;
+- ``violations``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports;
+- ``rejects``: the kind of object that the server rejects, for pages without "Why is this bad" (:data:`REJECTED`).
 
-After adding one, run ``python tools/make_docs.py``.
+Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the page is its docstring, and it has
+``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
+``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them,
+with ``FOR`` only if one of these consumers of claims (:data:`CONSUMERS`) was named.
 """
 
 from __future__ import annotations
 
+import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from dractl.errors import UsageError
-from dractl.lint.index import INDEX
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,26 +35,36 @@ if TYPE_CHECKING:
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 
+REJECTED = {
+    "claim": "The API server rejects the claim.",
+    "object": "The API server rejects the object.",
+    "pod": "The API server rejects the pod, and every workload with such a pod template.",
+    "slice": "The API server rejects the slice, so the driver cannot publish its devices.",
+    "status": "An API server rejects such a status: it was written by hand, or the dump is truncated.",
+    "taint rule": "The API server rejects the rule.",
+}
+"""Why a violation is bad, by the kind of object that has it."""
 
 CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
 """What reads claims besides kube-scheduler, and has limits of its own."""
 
+_FOLDER = Path(__file__).parent / "rules"
 
-class Rule(NamedTuple):
-    """A row of the index of rules."""
+
+class Rule(Struct, frozen=True):
+    """A rule: its page (``documentation``), the ``violations`` of the API server that it reports, or its own check and
+    the runs that the check is for."""
 
     code: str
     name: str
     severity: Severity
-    server: tuple[str, ...] = ()
+    documentation: str
+    violations: tuple[str, ...] = ()
+    check: Callable[[Run], Iterator[Advice]] | None = None
     kinds: tuple[str, ...] = ()
     devices: bool = False
     fields: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
-
-    @property
-    def module(self) -> str:
-        return f"dractl.lint.rules.{self.code.lower()}_{self.name.replace('-', '_')}"
 
     @property
     def page(self) -> str | None:
@@ -57,25 +72,16 @@ class Rule(NamedTuple):
         site = documentation_site()
         return f"{site}/rules/{self.code}/" if site else None
 
-    @property
-    def documentation(self) -> str:
-        """The rule file's docstring."""
-        import inspect
-
-        return inspect.getdoc(import_module(self.module)) or ""
-
-    def concerns(self, run: Run) -> bool:
-        """True if its check can find anything in a run; other rules are not imported."""
-        return (
-            not run.kinds.isdisjoint(self.kinds)
+    def advice(self, run: Run) -> Iterator[Advice]:
+        """What its check finds in a run; nothing in one that it is not for."""
+        if (
+            self.check is not None
+            and not run.kinds.isdisjoint(self.kinds)
             and (run.devices is not None or not self.devices)
             and (not self.fields or not run.fields.isdisjoint(self.fields))
             and (not self.consumers or not run.consumers.isdisjoint(self.consumers))
-        )
-
-    @property
-    def check(self) -> Callable[[Run], Iterator[Advice]]:
-        return cast("Callable[[Run], Iterator[Advice]]", import_module(self.module).check)
+        ):
+            yield from self.check(run)
 
     def section(self, heading: str) -> str:
         """The text below one of :data:`HEADINGS`; with "" the summary above the first."""
@@ -105,15 +111,48 @@ def documentation_site() -> str | None:
 
 
 @cache
+def checks() -> tuple[Rule, ...]:
+    """The rules that have a check of their own, by code."""
+    names = sorted(module.name for module in pkgutil.iter_modules([str(_FOLDER)]) if module.name.startswith("dra"))
+    return tuple(map(_of_module, names))
+
+
+def _of_module(name: str) -> Rule:
+    module = import_module(f"dractl.lint.rules.{name}")
+    code, _, called = name.partition("_")
+    return Rule(
+        code.upper(),
+        called.replace("_", "-"),
+        module.SEVERITY,
+        (module.__doc__ or "").strip(),
+        check=module.check,
+        kinds=module.KINDS,
+        devices=getattr(module, "DEVICES", False),
+        fields=getattr(module, "FIELDS", ()),
+        consumers=getattr(module, "FOR", ()),
+    )
+
+
+def _of_page(path: Path) -> Rule:
+    _, head, text = path.read_text(encoding="utf-8").split("---\n", 2)
+    facts = dict(line.split(": ", 1) for line in head.splitlines())
+    violations = tuple(facts["violations"].split(", ")) if "violations" in facts else ()
+    if "rejects" in facts:
+        summary, does, *others = text.split("\n## ")
+        text = "\n## ".join([summary, does, f"Why is this bad\n\n{REJECTED[facts['rejects']]}\n", *others])
+    return Rule(path.stem, facts["name"], cast("Severity", facts["severity"]), text.strip(), violations)
+
+
+@cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in order."""
-    found = (Rule(*row) for row in INDEX)  # type: ignore[arg-type]
-    return {rule.code: rule for rule in found}
+    pages = map(_of_page, _FOLDER.glob("DRA*.md"))
+    return {rule.code: rule for rule in sorted((*checks(), *pages), key=lambda rule: rule.code)}
 
 
 @cache
 def _by_violation() -> dict[str, Rule]:
-    return {violation: rule for rule in rules().values() for violation in rule.server}
+    return {violation: rule for rule in rules().values() for violation in rule.violations}
 
 
 def for_violation(violation: str) -> Rule:
@@ -145,8 +184,6 @@ def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
 
 def suggest(text: str, further: Sequence[str] = ()) -> str:
     """A suggestion for an unknown code or name."""
-    from dractl.model.nearest import nearest
-
     known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
     near = nearest(text, known)
     return f"did you mean {near}?" if near else "`dractl rule` lists every code and name"
