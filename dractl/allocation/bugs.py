@@ -5,10 +5,12 @@ The user's scheduler has them, so :class:`dractl.allocation.Features` has them t
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 
-class Bug(NamedTuple):
+class Bug(Struct, frozen=True):
     """``name`` identifies it in the code; ``first`` to ``last`` are releases, both included."""
 
     name: str

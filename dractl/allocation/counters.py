@@ -92,7 +92,8 @@ def build_counters(devices: NodeDevices) -> Counters:
     names: list[dict[tuple[str, str], int]] = []
     raw: dict[int, tuple[int, int, list[tuple[tuple[str, str], int]]]] = {}
     for number in bits(devices.charging):
-        candidate, pool = devices.offers[number]
+        offer = devices.offers[number]
+        candidate, pool = offer.candidate, offer.pool
         assert candidate is not None
         key, member = _ledger_key(behaviour, candidate, pool)
         ledger = ledger_keys.setdefault(key, len(ledger_keys))
@@ -142,7 +143,8 @@ def _groups(
     keys: dict[tuple[str, str, str], int] = {}
     rows: list[tuple[tuple[int, frozenset[str]], ...]] = []
     seen: dict[tuple[str, str], Pool] = {}
-    for candidate, pool in devices.offers:
+    for offer in devices.offers:
+        candidate, pool = offer.candidate, offer.pool
         if candidate is None or not candidate.device.mapping.get("consumesCounters"):
             rows.append(())
             continue

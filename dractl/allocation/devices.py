@@ -7,7 +7,9 @@ bit per device, and the survey puts the meaning of a bit into words.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
 from dractl.allocation.taints import preventing
@@ -25,7 +27,7 @@ NODE_OPERATIONS = "DRAOptionalNodeOperations"
 _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 
 
-class Offer(NamedTuple):
+class Offer(Struct, frozen=True):
     """A device in the order of the search, or a pool that ends the attempt when it is reached."""
 
     candidate: PoolDevice | None
@@ -66,7 +68,8 @@ class NodeDevices:
             self.offers.extend([Offer(candidate, pool) for candidate in pool.devices])
         self.held = self.multi = self.charging = self.operating = self.sharing = 0
         has_capacity = False
-        for number, (candidate, _) in enumerate(self.offers):
+        for number, offer in enumerate(self.offers):
+            candidate = offer.candidate
             if candidate is None:
                 continue
             bit = 1 << number
@@ -159,7 +162,8 @@ class NodeDevices:
     def free(self) -> tuple[Vector, ...]:
         """For each device, the remaining amount of each capacity by name, in billionths."""
         free: list[Vector] = []
-        for candidate, _ in self.offers:
+        for offer in self.offers:
+            candidate = offer.candidate
             if candidate is None or not candidate.device.mapping.get("capacity"):
                 free.append(())
                 continue

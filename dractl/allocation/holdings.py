@@ -6,7 +6,9 @@ with the bugs of the releases that leak on the way back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from dractl.allocation.constraints import ConstraintFault, tracker
 
@@ -33,7 +35,7 @@ class Aborted(Exception):
         self.detail = detail
 
 
-class Undo(NamedTuple):
+class Undo(Struct, frozen=True):
     """The changes made by taking a device."""
 
     slot: int

@@ -6,7 +6,7 @@ kept until the search reaches the device, which is when the scheduler encounters
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ _HINT = (  # cel/errors.go EnhanceRuntimeError
 )
 
 
-class Question(NamedTuple):
+class Question(Struct, frozen=True):
     """The selectors of a class and of a request, in the order of evaluation."""
 
     device_class: str

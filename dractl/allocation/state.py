@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.model import Quantity, ResourceClaim
 
 
-class DeviceID(NamedTuple):
+class DeviceID(Struct, frozen=True, order=True):
     """A device of the cluster. ``str()`` is ``driver/pool/device``, as in the scheduler's messages.
 
     A pool's name may contain slashes, so :meth:`parse` splits off the first and the last part.

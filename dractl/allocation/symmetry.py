@@ -8,7 +8,9 @@ the search need not be tried again if that much is equal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.allocation.problem import bits
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from dractl.allocation.problem import Charge, Problem
 
 
-class Block(NamedTuple):
+class Block(Struct, frozen=True):
     """Devices that are connected through the counters that they charge, all of one ledger."""
 
     first: int
@@ -27,7 +29,7 @@ class Block(NamedTuple):
     counters: tuple[int, ...]
 
 
-class Shape(NamedTuple):
+class Shape(Struct, frozen=True):
     """The common structure of equal blocks; devices and counters are numbered within the block.
 
     ``available``: what the search finds left of each counter, None: without limit. ``charges``: by device (number,
