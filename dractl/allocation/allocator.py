@@ -16,9 +16,9 @@ from dractl.allocation.result import (
     Cost,
     Exhausted,
     Fatal,
+    NoAllocator,
     NodeError,
     Unallocatable,
-    Unsupported,
     Verdict,
     allocation_results,
 )
@@ -105,7 +105,7 @@ class Allocator:
         """
         _check(node, claims)
         if self.behaviour is None or self._index is None or self._matcher is None:
-            return Unsupported(text=self.features.unsupported_text)
+            return NoAllocator(text=self.features.unsupported_text)
         try:
             built = self._builder(self._index, self._matcher, self.behaviour, node).build(claims)
         except AttemptFailed as failed:

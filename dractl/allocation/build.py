@@ -16,7 +16,7 @@ from dractl.allocation.capacity import CapacityFault, Unfit, nano
 from dractl.allocation.counters import build_counters
 from dractl.allocation.devices import NODE_OPERATIONS
 from dractl.allocation.faults import AttemptFailed, Fault
-from dractl.allocation.matching import Failure, Question
+from dractl.allocation.matching import Criteria, Failure
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
 from dractl.model.names import RequestRef
@@ -107,9 +107,9 @@ class Asked(Struct, frozen=True):
         """True if a list of request names includes this one; ``request`` includes its alternatives."""
         return self.request.name in requests or (self.alternative is not None and self.full_name in requests)
 
-    def question(self) -> Question:
+    def criteria(self) -> Criteria:
         """The selectors of class and request."""
-        return Question(
+        return Criteria(
             self.device_class.metadata.name,
             tuple([s.cel.expression if s.cel else "" for s in self.device_class.spec.selectors]),
             tuple([s.cel.expression if s.cel else "" for s in self.spec.selectors]),
@@ -368,13 +368,13 @@ class Builder:
 
     def _selectable(self, slot: int, asked: Asked) -> tuple[int, int]:
         """The devices that the selectors accept, and those that end the search."""
-        question = asked.question()
+        criteria = asked.criteria()
         selectable = faults = 0
         for position, pool in enumerate(self.devices.pools):
             first = self.devices.base.get(position)
             if first is None:
                 continue
-            for offset, answer in enumerate(self._answers(question, pool)):
+            for offset, answer in enumerate(self._answers(criteria, pool)):
                 if answer is True:
                     selectable |= 1 << first + offset
                 elif answer is not False:
@@ -386,9 +386,9 @@ class Builder:
                 self.obstacles[slot, number] = None
         return selectable, faults
 
-    def _answers(self, question: Question, pool: Pool) -> list[Answer | str]:
+    def _answers(self, criteria: Criteria, pool: Pool) -> list[Answer | str]:
         """Results of selectors, binding conditions and the devices' own node selection for a pool's devices."""
-        answers: list[Answer | str] = list(self.matcher.ask_pool(question, pool))
+        answers: list[Answer | str] = list(self.matcher.ask_pool(criteria, pool))
         for offset, candidate in enumerate(pool.devices):
             if self.devices.hiding_gate(candidate.device) is not None:
                 answers[offset] = False
@@ -410,7 +410,7 @@ class Builder:
             # Results of selectors are cached under the previous alternative, so this one reuses them.
             before = self.asked[slot - 1]
             asked = before if before.mode == "All" else asked
-        question = asked.question()
+        criteria = asked.criteria()
         every: list[int] = []
         for index, pool in enumerate(self.devices.pools):
             if pool.incomplete:
@@ -420,7 +420,7 @@ class Builder:
                 text = f"asks for all devices, but resource pool {pool} is currently invalid"
                 raise self.asked[slot].failed("pool-invalid", text, pool=pool.id)
             first = self.devices.base[index]
-            for offset, answer in enumerate(self._answers(question, pool)):
+            for offset, answer in enumerate(self._answers(criteria, pool)):
                 if answer is True:
                     if self._large_enough(self.asked[slot], first + offset):
                         every.append(first + offset)

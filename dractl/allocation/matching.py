@@ -25,7 +25,7 @@ _HINT = (  # cel/errors.go EnhanceRuntimeError
 )
 
 
-class Question(Struct, frozen=True):
+class Criteria(Struct, frozen=True):
     """The selectors of a class and of a request, in the order of evaluation."""
 
     device_class: str
@@ -73,13 +73,13 @@ class Matcher:
             program = self._programs[text] = self.environment.compile(text)
         return program
 
-    def ask(self, question: Question, candidate: PoolDevice) -> Answer:
+    def ask(self, criteria: Criteria, candidate: PoolDevice) -> Answer:
         """True if the selectors of class and request accept a device; the first failure ends it."""
-        for index, text in enumerate(question.class_selectors):
-            answer = self.one(text, candidate, index, f"class {question.device_class}")
+        for index, text in enumerate(criteria.class_selectors):
+            answer = self.one(text, candidate, index, f"class {criteria.device_class}")
             if answer is not True:
                 return answer
-        for index, text in enumerate(question.selectors):
+        for index, text in enumerate(criteria.selectors):
             answer = self.one(text, candidate, index, None)
             if answer is not True:
                 return answer
@@ -104,10 +104,10 @@ class Matcher:
             return Failure(scope, index, f" on device {candidate.id}", f"CEL runtime error: {error}", plain)
         return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
-    def ask_pool(self, question: Question, pool: Pool) -> tuple[Answer, ...]:
+    def ask_pool(self, criteria: Criteria, pool: Pool) -> tuple[Answer, ...]:
         """The results for all devices of a pool, cached with the pool."""
-        answers: tuple[Answer, ...] | None = pool.memory.get(question)
+        answers: tuple[Answer, ...] | None = pool.memory.get(criteria)
         if answers is None:
-            answers = tuple([self.ask(question, candidate) for candidate in pool.devices])
-            pool.memory[question] = answers
+            answers = tuple([self.ask(criteria, candidate) for candidate in pool.devices])
+            pool.memory[criteria] = answers
         return answers

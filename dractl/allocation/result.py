@@ -125,7 +125,7 @@ class Exhausted(Verdict, frozen=True):
         return "search budget exhausted"
 
 
-class Unsupported(Verdict, frozen=True):
+class NoAllocator(Verdict, frozen=True):
     """No allocator of this release supports the features."""
 
     text: str = ""

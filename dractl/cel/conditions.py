@@ -24,7 +24,7 @@ _METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
 _CONVERSIONS = ("quantity", "semver")
 
 
-class Part(Struct, frozen=True):
+class Excerpt(Struct, frozen=True):
     """A part of an expression: its text and its place in the whole (code points, end exclusive)."""
 
     text: str
@@ -83,12 +83,12 @@ class Comparison(Struct, frozen=True):
     negated: bool = False
 
 
-def conjuncts(root: Node, spans: Spans) -> tuple[Part, ...]:
+def conjuncts(root: Node, spans: Spans) -> tuple[Excerpt, ...]:
     """The conditions that must all hold: one, unless the expression joins several by ``&&``. Several keep their
     parentheses, a single one does not."""
     nodes = tuple(_joined(root))
     places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(root)]
-    return tuple(Part(spans.source[start:end], start, end) for start, end in places)
+    return tuple(Excerpt(spans.source[start:end], start, end) for start, end in places)
 
 
 def _joined(node: Node) -> Iterator[Node]:
@@ -198,7 +198,7 @@ def driver_comparisons(text: str) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Part, str]]:
+def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Excerpt, str]]:
     """Each call of a global function whose first argument is a plain string: that string without its quotes, and the
     token after it (``,`` or ``)``). The expression need not compile."""
     for i, (name, opening, argument, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)):
@@ -207,4 +207,4 @@ def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Pa
             continue
         if argument.kind == "string" and argument.content is not None:
             start = argument.content_start
-            yield Part(argument.content, start, start + len(argument.content)), after.text
+            yield Excerpt(argument.content, start, start + len(argument.content)), after.text

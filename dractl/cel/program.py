@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from dractl.cel import conditions, decisions, lookups, reads, tautologies, tracing
-from dractl.cel.conditions import Part
+from dractl.cel.conditions import Excerpt
 from dractl.cel.device import Field, View
 from dractl.cel.evaluation import build, frame
 from dractl.cel.spans import Spans
@@ -158,10 +158,10 @@ class Program:
         return lookups.from_tree(self.checked.root, self.spans)
 
     @cached_property
-    def conjuncts(self) -> tuple[Part, ...]:
+    def conjuncts(self) -> tuple[Excerpt, ...]:
         """The conditions that must all hold; the whole expression if it does not compile."""
         if self.checked is None:
-            return (Part(self.text, 0, len(self.text)),)
+            return (Excerpt(self.text, 0, len(self.text)),)
         return conditions.conjuncts(self.checked.root, self.spans)
 
     @cached_property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dractl.cel.program import Program
 
 
-class Device(Struct, frozen=True):
+class TriedDevice(Struct, frozen=True):
     """A published device."""
 
     driver: str
@@ -37,13 +37,13 @@ class Trial(Struct, frozen=True):
     result: bool | None
     error: str | None
     decision: Decision
-    devices: tuple[Device, ...]
+    devices: tuple[TriedDevice, ...]
 
 
-def tried(program: Program, devices: Iterable[Device]) -> tuple[Trial, ...]:
+def tried(program: Program, devices: Iterable[TriedDevice]) -> tuple[Trial, ...]:
     """The trials of all devices: true before false before errors, larger groups first. ValueError if the program does
     not compile."""
-    groups: dict[tuple[bool | None, str | None, Decision], list[Device]] = {}
+    groups: dict[tuple[bool | None, str | None, Decision], list[TriedDevice]] = {}
     for device in devices:
         verdict = program.evaluate(device.driver, device.value)
         decision = program.decision(device.driver, device.value)

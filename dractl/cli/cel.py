@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dractl.cel import Program
-    from dractl.cel.trials import Answer, Device
+    from dractl.cel.trials import Answer, TriedDevice
     from dractl.cluster import ClusterState
     from dractl.model import Target
 
@@ -170,12 +170,12 @@ def _named(program: Program) -> set[str]:
     return {*program.drivers, *(found.domain for found in program.lookups)}
 
 
-def _published(states: Iterable[ClusterState]) -> Iterable[Device]:
-    from dractl.cel.trials import Device
+def _published(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:
+    from dractl.cel.trials import TriedDevice
     from dractl.objects import identity, newest
 
     for state in states:
         for (driver, pool), slices in newest(state.slices, identity).items():
             for item in slices:
                 for device in item.spec.devices:
-                    yield Device(driver, pool, device.name, device)
+                    yield TriedDevice(driver, pool, device.name, device)

@@ -11,7 +11,7 @@ from dractl.report.plain import plural, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.cel.trials import Answer, Device, Trial
+    from dractl.cel.trials import Answer, Trial, TriedDevice
     from dractl.report.canvas import Canvas
 
 _MOST = 4  # pools and deciding parts that are listed, unless all are requested
@@ -116,7 +116,7 @@ def _trial(trial: Trial, canvas: Canvas, verbose: bool) -> Iterator[str]:
         yield from (f"           {printable(str(device))}" for device in trial.devices)
 
 
-def _devices(devices: Sequence[Device], canvas: Canvas) -> str:
+def _devices(devices: Sequence[TriedDevice], canvas: Canvas) -> str:
     """``8 devices of gpu.nvidia.com: dgx-h100 ×8``."""
     drivers = Counter(device.driver for device in devices)
     pools = Counter(device.pool for device in devices)

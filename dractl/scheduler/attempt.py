@@ -11,15 +11,15 @@ from dractl.allocation import (
     Allocator,
     Fatal,
     Features,
+    NoAllocator,
     NodeError,
-    Unsupported,
     apply_taint_rules,
     backing_classes,
     delegated_resources,
 )
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.cluster.state import at, text_at
-from dractl.errors import Unsupported as UnsupportedError
+from dractl.errors import Unsupported
 from dractl.model import RequestRef
 from dractl.scheduler import wording
 from dractl.scheduler.binding import failure
@@ -254,8 +254,8 @@ class Scheduler:
             return None
         decoded: Node = self.state.decode(node)
         outcome = self.allocator.allocate(decoded, [c.claim for c in claims if c.claim is not None])
-        if isinstance(outcome, Unsupported):
-            raise UnsupportedError(outcome.message, hint="dractl says nothing rather than something wrong")
+        if isinstance(outcome, NoAllocator):
+            raise Unsupported(outcome.message, hint="dractl says nothing rather than something wrong")
         return outcome
 
     def _missing_classes(self, claims: tuple[PodClaim, ...]) -> tuple[ClassMissing, ...]:

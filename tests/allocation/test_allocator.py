@@ -13,13 +13,13 @@ from dractl.allocation import (
     Exhausted,
     Fatal,
     Features,
+    NoAllocator,
     NodeError,
     Unallocatable,
-    Unsupported,
     apply_taint_rules,
     as_json,
 )
-from dractl.errors import Unsupported as UnsupportedError, UsageError
+from dractl.errors import Unsupported, UsageError
 from dractl.model import decode
 
 from .conftest import API, Cluster, claim, node, taken, want
@@ -359,7 +359,7 @@ def test_features_that_no_variant_supports() -> None:
     )
     cluster = Cluster()
     allocator = cluster.allocator().__class__([], [], features=features)
-    assert isinstance(allocator.allocate(node(), []), Unsupported)
+    assert isinstance(allocator.allocate(node(), []), NoAllocator)
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ def test_lists_are_not_compared_in_1_36() -> None:
 
 
 def test_releases_that_are_not_modelled() -> None:
-    with pytest.raises(UnsupportedError, match=r"1\.33 is not modelled"):
+    with pytest.raises(Unsupported, match=r"1\.33 is not modelled"):
         Features.for_release("1.33")
     with pytest.raises(UsageError, match="DRAListTypeAttribute"):
         Features.for_release("1.37", {"DRAListTypeAttribute": True})

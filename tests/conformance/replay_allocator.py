@@ -25,9 +25,9 @@ from dractl.allocation import (
     Exhausted,
     Fatal,
     Features,
+    NoAllocator,
     NodeError,
     Unallocatable,
-    Unsupported,
     Verdict,
     as_json,
 )
@@ -91,7 +91,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
             return {"verdict": "node-error", "error": verdict.message}
         case Fatal():
             return {"verdict": "panic" if verdict.panics else "error", "error": verdict.message}
-        case Unsupported():
+        case NoAllocator():
             return {"verdict": "unsupported", "error": verdict.message}
         case Exhausted():
             return {"verdict": "timeout", "error": verdict.message}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dractl.allocation import DeviceID
-    from dractl.cel.conditions import Comparison, Literal, Part
+    from dractl.cel.conditions import Comparison, Excerpt, Literal
     from dractl.cel.lookups import Lookup
     from dractl.cluster.devices import Devices
 
@@ -40,7 +40,7 @@ class Edit(Struct, frozen=True):
     degree: int = 0
     corrects: bool = False
 
-    def within(self, whole: str, part: Part) -> Edit:
+    def within(self, whole: str, part: Excerpt) -> Edit:
         """The same edit of the whole expression that the condition is part of."""
         return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
 

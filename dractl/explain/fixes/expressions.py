@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.allocation import DeviceID
-    from dractl.cel.conditions import Part
+    from dractl.cel.conditions import Excerpt
     from dractl.explain.fixes.candidates import Problem
     from dractl.model.names import RequestRef
 
@@ -131,7 +131,7 @@ def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool
             yield Edit(title, rest, Preference.RELAX, degree=1)
 
 
-def _instead(problem: Problem, text: str, part: Part, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+def _instead(problem: Problem, text: str, part: Excerpt, lost: Sequence[DeviceID]) -> Iterator[Edit]:
     """Other devices than those meant: not of another type, which are no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
@@ -140,7 +140,7 @@ def _instead(problem: Problem, text: str, part: Part, lost: Sequence[DeviceID]) 
         yield other.within(text, part)
 
 
-def _without(text: str, part: Part) -> str | None:
+def _without(text: str, part: Excerpt) -> str | None:
     """The expression without one of its conditions; None where it is the only one."""
     before, after = text[: part.start].rstrip(), text[part.end :].lstrip()
     if after.startswith("&&"):

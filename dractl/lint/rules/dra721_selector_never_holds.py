@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cel import Program
-    from dractl.cel.conditions import Part
+    from dractl.cel.conditions import Excerpt
     from dractl.lint.model import Run
     from dractl.lint.published import Driver, Selection
     from dractl.objects import Expression
@@ -235,7 +235,7 @@ def _holds(condition: Program, known: Driver, name: str, values: tuple[str | int
     return any(condition.evaluate(known.name, device) is True for device in devices)
 
 
-def _never(selection: Selection, expression: Expression, part: Part, why: str) -> Advice:
+def _never(selection: Selection, expression: Expression, part: Excerpt, why: str) -> Advice:
     return Advice(
         selection.subject,
         expression.path,
