@@ -1,4 +1,4 @@
-"""Decodes the mapping of a Kubernetes object to its dataclass."""
+"""Decodes the mapping of a Kubernetes object to its class."""
 
 from __future__ import annotations
 
