@@ -7,8 +7,8 @@ place(subject(state, "template/gpu-pair", "ml"), features)        # copies, unti
 
 from __future__ import annotations
 
-from dractl.capacity.copies import Subject, subject
-from dractl.capacity.inventory import DeviceRow, Inventory, PoolRow, inventory
+from dractl.capacity.copies import Copies, subject
+from dractl.capacity.inventory import DeviceRow, PoolRow, Stock, inventory
 from dractl.capacity.packing import Most, most
 from dractl.capacity.placing import Fit, NodeFit, place
 from dractl.capacity.plugins import PluginRow, plugins
@@ -18,16 +18,16 @@ from dractl.capacity.stranded import Stranded, stranded
 
 __all__ = [
     "Choice",
+    "Copies",
     "DeviceRow",
     "Fit",
-    "Inventory",
     "Most",
     "NodeFit",
     "PluginRow",
     "PoolRow",
     "Problem",
+    "Stock",
     "Stranded",
-    "Subject",
     "Together",
     "inventory",
     "most",

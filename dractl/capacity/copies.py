@@ -29,7 +29,7 @@ _OWN_METADATA = ("uid", "resourceVersion", "creationTimestamp", "deletionTimesta
 _MADE = "copy"  # the template that stands for a claim of which there are to be more
 
 
-class Subject(Struct, frozen=True):
+class Copies(Struct, frozen=True):
     """Pods to place in ``state``. ``pod`` is what all copies have in common; ``name`` is ``Kind/namespace/name``.
     ``stand_in``: a claim or template is asked about, and the pod stands for whoever would use it."""
 
@@ -45,7 +45,7 @@ class Subject(Struct, frozen=True):
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
 
 
-def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None) -> Subject:
+def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] | None = None) -> Copies:
     """The subject that ``KIND/NAME`` or a bare ``NAME`` (a template, a claim, then a pod) means; ``kinds`` are further
     words for kinds, as a cluster knows them.
 
@@ -74,29 +74,29 @@ def _instead(state: ClusterState, word: str) -> str:
     return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {known}"
 
 
-def of_object(state: ClusterState, kind: str, key: Key) -> Subject:
+def of_object(state: ClusterState, kind: str, key: Key) -> Copies:
     """Copies of one object of the cluster. Raises InputError for a kind without pods."""
     value = state.get(kind, key) or {}
     name = "/".join((kind, *filter(None, key)))
     namespace = key[0] or "default"
     if kind == "ResourceClaimTemplate":
-        return Subject(name, state, _user_of(namespace, key[1]), stand_in=True)
+        return Copies(name, state, _user_of(namespace, key[1]), stand_in=True)
     if kind == "ResourceClaim":
         return of_claim(state, name, namespace, value)
     if kind == "Pod":
-        return Subject(name, state, _fresh(value, namespace, key[1]))
+        return Copies(name, state, _fresh(value, namespace, key[1]))
     for path, spec in pod_templates(dict(value)):
         template: Any = value
         for part in path[:-1]:
             template = at(template, part)
-        return Subject(name, state, _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]))
+        return Copies(name, state, _fresh({"metadata": map_at(template, "metadata"), "spec": spec}, namespace, key[1]))
     hint = "fit takes a template, a claim, a pod or a workload"
     if kind == "PodGroup":
         hint += f"; dractl explain podgroup/{key[1]} counts how many of its pods fit"
     raise InputError(f"{kind.lower()} {key[1]} makes no pods", hint=hint)
 
 
-def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Subject:
+def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copies:
     """Copies of a claim: a template with its spec, and a pod that uses it and asks for nothing else."""
     template = {
         "apiVersion": claim.get("apiVersion"),
@@ -105,7 +105,7 @@ def of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Subj
         "spec": {"spec": map_at(claim, "spec")},
     }
     changed = state.replace("ResourceClaimTemplate", (namespace, _MADE), template)
-    return Subject(name, changed, _user_of(namespace, _MADE), stand_in=True)
+    return Copies(name, changed, _user_of(namespace, _MADE), stand_in=True)
 
 
 def _user_of(namespace: str, template: str) -> dict[str, Any]:

@@ -77,14 +77,14 @@ class PoolRow(Struct, frozen=True):
         return self.slices == self.expected and not self.duplicates
 
 
-class Inventory(Struct, frozen=True):
+class Stock(Struct, frozen=True):
     """All pools and devices, sorted by driver, pool and the order of publication."""
 
     pools: tuple[PoolRow, ...]
     devices: tuple[DeviceRow, ...]
 
 
-def inventory(state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None) -> Inventory:
+def inventory(state: ClusterState, features: Features, tell: Callable[[str], None] = lambda _: None) -> Stock:
     """Takes stock of a cluster. Where not every claim may be read, a device that none of the others holds is
     ``unknown``, and pools have no count of what is allocated."""
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
@@ -146,7 +146,7 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
         replace(row, requests=tuple(requests.get((row.id, h.claim), "") for h in row.holders)) if row.holders else row
         for row in devices
     )
-    return Inventory(tuple(pools), tuple(rows))
+    return Stock(tuple(pools), tuple(rows))
 
 
 def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from dractl.allocation import Features
-    from dractl.capacity.copies import Subject
+    from dractl.capacity.copies import Copies
     from dractl.capacity.placing import Fit
     from dractl.scheduler.verdict import NodeVerdict
 
@@ -76,7 +76,7 @@ def _most(fits: int, *, proven: bool, bound: int | None, limit: int) -> Most:
     return Most(fits, proven, fits if proven else None if highest == sys.maxsize else highest)
 
 
-def _pack(subject: Subject, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
+def _pack(subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int) -> Most:
     """The most copies on one node: one more for as long as the claims of all of them can be allocated at once."""
     here = scheduler.after(islands.alone(verdict.name))
     node: Any = here.state.decode(verdict.node)

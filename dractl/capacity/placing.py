@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from dractl.allocation import Features
-    from dractl.capacity.copies import Subject
+    from dractl.capacity.copies import Copies
     from dractl.cluster.state import ClusterState
     from dractl.scheduler.stops import Stop
     from dractl.scheduler.verdict import NodeVerdict
@@ -47,7 +47,7 @@ class Fit(Struct, frozen=True):
     """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``stopped`` the attempt for the
     next copy there; ``undecided`` if the budget ended first."""
 
-    subject: Subject
+    subject: Copies
     fits: int
     nodes: tuple[NodeFit, ...]
     state: ClusterState
@@ -62,7 +62,7 @@ class Fit(Struct, frozen=True):
 
 
 def place(
-    subject: Subject,
+    subject: Copies,
     features: Features,
     *,
     most: int | None = None,
@@ -94,7 +94,7 @@ class Limit(Struct, frozen=True):
     refusal: Stop | None = None
 
 
-def admitted(subject: Subject, features: Features, first: Attempt) -> Limit:
+def admitted(subject: Copies, features: Features, first: Attempt) -> Limit:
     """The number that the quotas of the namespace admit; ``first`` is the attempt to place the first copy."""
     refused = None if subject.stand_in else forbidden(subject.state, subject.copy(1))
     if refused is not None:
@@ -122,7 +122,7 @@ def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
 
 
 def _fill_each(
-    subject: Subject,
+    subject: Copies,
     scheduler: Scheduler,
     first: Attempt,
     islands: Islands,
@@ -166,7 +166,7 @@ class _Copy(Struct, frozen=True):
     claims: tuple[Raw, ...]
 
 
-def _fill(subject: Subject, scheduler: Scheduler, alone: ClusterState, budget: int) -> list[_Copy] | None:
+def _fill(subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int) -> list[_Copy] | None:
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
     copies: list[_Copy] = []
     here = scheduler.after(alone)
@@ -185,7 +185,7 @@ def _fill(subject: Subject, scheduler: Scheduler, alone: ClusterState, budget: i
 
 
 def _in_turn(
-    subject: Subject, scheduler: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
+    subject: Copies, scheduler: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
 ) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes

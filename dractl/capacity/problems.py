@@ -16,7 +16,7 @@ from dractl.drivers.resources import drivers_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.capacity.inventory import Inventory, PoolRow
+    from dractl.capacity.inventory import PoolRow, Stock
     from dractl.capacity.plugins import PluginRow
     from dractl.cluster.state import ClusterState, Key
 
@@ -39,7 +39,7 @@ class Problem(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
 
 
-def problems(state: ClusterState, stock: Inventory, plugins: tuple[PluginRow, ...]) -> tuple[Problem, ...]:
+def problems(state: ClusterState, stock: Stock, plugins: tuple[PluginRow, ...]) -> tuple[Problem, ...]:
     """Everything to clean up, the claims first."""
     return (
         *_claims(state),
@@ -144,7 +144,7 @@ def _ended_groups(state: ClusterState, key: Key, users: list[Raw], devices: str)
     )
 
 
-def _given_twice(stock: Inventory) -> Iterator[Problem]:
+def _given_twice(stock: Stock) -> Iterator[Problem]:
     for row in stock.devices:
         claims = sorted({holder.claim for holder in row.holders})
         if row.state == "held" and len(claims) > 1 and not any(a.consumed != "0" for a in row.capacity):
@@ -156,7 +156,7 @@ def _given_twice(stock: Inventory) -> Iterator[Problem]:
             )
 
 
-def _gone(stock: Inventory) -> Iterator[Problem]:
+def _gone(stock: Stock) -> Iterator[Problem]:
     for row in stock.devices:
         if row.state in ("gone", "stale") and row.holders:
             claims = sorted({holder.claim for holder in row.holders})
@@ -169,7 +169,7 @@ def _gone(stock: Inventory) -> Iterator[Problem]:
             )
 
 
-def _pools(state: ClusterState, stock: Inventory) -> Iterator[Problem]:
+def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
     nodes = {name for _, name in state.all("Node")}
     for row in stock.pools:
         name = f"{row.driver}/{row.pool}"
@@ -204,7 +204,7 @@ def _of(value: Raw, row: PoolRow) -> bool:
     return bool(text_at(spec, "driver") == row.driver and text_at(spec, "pool", "name") == row.pool)
 
 
-def _offered_twice(stock: Inventory, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
+def _offered_twice(stock: Stock, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:
     published = {(row.node, row.driver): row for row in stock.pools if row.node is not None}
     for plugin in plugins:
         drivers = [driver for driver in drivers_of(plugin.resource) if (plugin.node, driver) in published]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.capacity.binding import bound
-from dractl.capacity.copies import Subject
+from dractl.capacity.copies import Copies
 from dractl.capacity.packing import most
 from dractl.capacity.placing import free_nodes, place
 from dractl.cluster.state import map_at, maps_at, text_at
@@ -144,12 +144,12 @@ def _fresh(pod: Raw) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _copies(base: ClusterState, name: str, pods: Sequence[Raw]) -> Subject:
+def _copies(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
     """Equal pods as copies of one, which are called NAME-1 and so on."""
     pod = _fresh(pods[0])
     del pod["metadata"]["uid"]
     pod["metadata"]["name"] = name
-    return Subject(name, base, pod)
+    return Copies(name, base, pod)
 
 
 def _equal(
@@ -170,7 +170,7 @@ def _equal(
     )
 
 
-def _choices(subject: Subject, count: int, features: Features, tell: Callable[[str], None]) -> list[Choice]:
+def _choices(subject: Copies, count: int, features: Features, tell: Callable[[str], None]) -> list[Choice]:
     """The number reached with each alternative alone of each request of a template that has several."""
     found = []
     for reference in maps_at(subject.pod, "spec", "resourceClaims"):
@@ -186,7 +186,7 @@ def _choices(subject: Subject, count: int, features: Features, tell: Callable[[s
                 devices = {**map_at(spec, "devices"), "requests": alone}
                 changed = {**template, "spec": {**map_at(template, "spec"), "spec": {**spec, "devices": devices}}}
                 state = subject.state.replace("ResourceClaimTemplate", key, changed)
-                placed = place(Subject(subject.name, state, subject.pod), features, most=count, tell=tell)
+                placed = place(Copies(subject.name, state, subject.pod), features, most=count, tell=tell)
                 name = f"{text_at(reference, 'name')}/{text_at(request, 'name')}"
                 found.append(Choice(name, text_at(alternative, "name"), placed.fits))
     return found

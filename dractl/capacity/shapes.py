@@ -12,8 +12,8 @@ from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from dractl.allocation import Features
-    from dractl.capacity.copies import Subject
-    from dractl.capacity.inventory import DeviceRow, Inventory
+    from dractl.capacity.copies import Copies
+    from dractl.capacity.inventory import DeviceRow, Stock
     from dractl.cluster.state import ClusterState
 
 _MOST = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
@@ -21,7 +21,7 @@ _ONCE = f"each kind once, with a count from 1 to {_MOST}"
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
-def of_shape(state: ClusterState, features: Features, text: str, namespace: str) -> Subject:
+def of_shape(state: ClusterState, features: Features, text: str, namespace: str) -> Copies:
     """Copies of a claim for ``KIND=COUNT,...``, where a kind is gpu, nic, rdma ... or the name of a DeviceClass.
 
     Several kinds are wanted on one PCIe root.
@@ -81,7 +81,7 @@ def parse(text: str, known: list[str]) -> dict[str, int]:
     return counts
 
 
-def _class(stock: Inventory, kind: str, *, named: bool) -> tuple[str, list[DeviceRow]]:
+def _class(stock: Stock, kind: str, *, named: bool) -> tuple[str, list[DeviceRow]]:
     """The DeviceClass of a kind and the devices that it matches: one of that name, else the one named after the driver,
     else the one that matches most."""
     if named:

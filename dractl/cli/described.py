@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Question
-    from dractl.explain.machines import Comparison, Described
+    from dractl.explain.around.machines import Comparison, Described
     from dractl.model import Target
 
 
@@ -47,7 +47,7 @@ def compare(
 ) -> tuple[str, bool]:
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
     from dractl.explain import Options
-    from dractl.explain.machines import compare as ask
+    from dractl.explain.around.machines import compare as ask
     from dractl.report import explain_machines
 
     specs = published.machines(hardware)
@@ -66,7 +66,7 @@ def compare(
 
 def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> Described:
     from dractl.drivers.hardware import labels_of, setter
-    from dractl.explain.machines import Described
+    from dractl.explain.around.machines import Described
 
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}

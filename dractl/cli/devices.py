@@ -11,7 +11,7 @@ from dractl.cli import common, source, terminal
 from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow
+    from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
     from dractl.cli.source import Cluster
 
 FORMATS = ("table", "wide", "json", "html", "openmetrics")
@@ -170,7 +170,7 @@ def _report(
 
 def _check_names(
     cluster: Cluster,
-    stock: Inventory,
+    stock: Stock,
     offered: tuple[PluginRow, ...],
     *,
     node: str | None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Explainer, Explanation, Question
-    from dractl.explain.groups import Group
+    from dractl.explain.around.groups import Group
 
 FORMATS = ("text", "json", "html")
 
@@ -178,7 +178,7 @@ def _answer(
     """The report, with the ages of the subjects or without, and whether everything asked about fits."""
     from dractl.cluster.state import text_at
     from dractl.explain import Explainer, Options, explain_each
-    from dractl.explain.each import without_question
+    from dractl.explain.around.each import without_question
 
     state, sources = cluster.state, cluster.sources
     questions, missing = _questions(cluster, selector)
@@ -214,7 +214,7 @@ def _answer(
 
 def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
     """The named workloads and gangs, each as a whole; none if their objects may not be read."""
-    from dractl.explain.groups import groups
+    from dractl.explain.around.groups import groups
     from dractl.explain.unread import decided
 
     if not decided(cluster.state.rights):

@@ -14,7 +14,7 @@ from dractl.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dractl.capacity import Fit, Most, Stranded, Subject
+    from dractl.capacity import Copies, Fit, Most, Stranded
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Explanation, Reason
@@ -131,7 +131,7 @@ def command(
         raise Exit(1)
 
 
-def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -> Subject:
+def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -> Copies:
     from dractl.capacity import copies
 
     if own:
@@ -147,7 +147,7 @@ def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -
 _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 
 
-def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Subject:
+def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Copies:
     """The workload or pod of a file, else its template, else its claim; the file's objects are added to the
     cluster's."""
     from dractl.capacity import copies
@@ -170,7 +170,7 @@ def _known_kinds() -> frozenset[str]:
     return frozenset(GROUPS) - {"Pod"}
 
 
-def _tell_of_group(subject: Subject) -> None:
+def _tell_of_group(subject: Copies) -> None:
     """A notice that copies of a pod in a group are placed by themselves."""
     from dractl.cluster.podgroups import object_of
 
@@ -183,7 +183,7 @@ def _tell_of_group(subject: Subject) -> None:
         )
 
 
-def _placed(cluster: Cluster, subject: Subject) -> Fit:
+def _placed(cluster: Cluster, subject: Copies) -> Fit:
     from dractl.capacity import place
 
     with terminal.progress() as tell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.state import map_at, maps_at, text_at
@@ -30,8 +31,6 @@ def is_pending(pod: Raw) -> bool:
 def is_new(state: ClusterState, pod: Raw) -> bool:
     """True if a pod was created moments before the cluster was read: controllers and the scheduler may be about to look
     at it."""
-    from datetime import datetime
-
     created = text_at(pod, "metadata", "creationTimestamp")
     if state.read_at is None or not created:
         return False

@@ -10,6 +10,7 @@ from msgspec import Struct
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, add
 from dractl.errors import InputError
+from dractl.manifests import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,8 +52,6 @@ def sort_out(arguments: Sequence[str], files: Sequence[str], devices: Sequence[s
 def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
     """Loads dumps and manifests. Raises InputError for what cannot be read, a broken document included: an answer
     about half of a cluster would be a guess."""
-    from dractl.manifests import load
-
     inputs = load(list(paths), stdin=stdin, relevant_only=False)
     if inputs.broken:
         first = inputs.broken[0]

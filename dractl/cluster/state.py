@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
+from dractl.model import DecodeError, decode, pod_templates
+from dractl.validation.violation import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -178,7 +180,6 @@ class ClusterState:
         known = self._decoded.get(id(value))
         if known is not None and known[0] is value:
             return known[1]
-        from dractl.model import DecodeError, decode
 
         try:
             decoded = decode(value)
@@ -284,7 +285,6 @@ _NAMES_OF_SLICES: Final[tuple[Path, ...]] = (("spec", "driver"), ("spec", "nodeN
 
 
 def _no_name(document: Document, path: Path) -> InputError:
-    from dractl.validation.violation import dotted
 
     place = document.locate(path)
     return InputError(
@@ -295,7 +295,6 @@ def _no_name(document: Document, path: Path) -> InputError:
 
 
 def _has_pod_template(value: Mapping[str, Any]) -> bool:
-    from dractl.model import pod_templates
 
     return next(iter(pod_templates(value)), None) is not None
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
+from dractl.model import pod_templates
 from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.extended import provided, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -125,8 +128,6 @@ def _owned(state: ClusterState, kind: str, key: Key) -> list[Question]:
 
 def made_pods(workload: Question) -> Iterator[Question]:
     """A pod of each template of a workload."""
-    from dractl.model import pod_templates
-
     for path, spec in pod_templates(dict(workload.value)):
         template: Any = workload.value
         for part in path[:-1]:
@@ -140,8 +141,6 @@ def made_pods(workload: Question) -> Iterator[Question]:
 def everything(state: ClusterState, namespace: str | None, within: ClusterState | None = None) -> list[Question]:
     """Every pending pod that DRA concerns, every unallocated claim that none of these uses, workloads whose pods are
     refused, and workloads of manifests whose pods do not exist yet. ``within``: only objects that are there too."""
-    from dractl.scheduler.extended import provided
-
     named = provided(state.classes)
     refused = refused_owners(state)
     files = state if within is None else within
@@ -186,9 +185,6 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
 
 def _concerned(pod: Raw, provided: Container[str]) -> bool:
     """True if a pod has claims, or wants an extended resource that a class provides."""
-    from dractl.allocation import IMPLICIT_PREFIX
-    from dractl.scheduler.extended import wanted
-
     if maps_at(pod, "spec", "resourceClaims"):
         return True
     return any(name in provided or name.startswith(IMPLICIT_PREFIX) for name in wanted(pod))

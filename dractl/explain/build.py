@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.state import text_at
-from dractl.explain import inventory
 from dractl.explain.answer import Explanation, NodeAnswer
+from dractl.explain.around import inventory
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole

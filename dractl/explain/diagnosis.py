@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.explain.diagnose.between import spanning
-from dractl.explain.diagnose.gangs import NO_GROUP, Group
+from dractl.explain.diagnose.gangs import NO_GANG, Gang
 from dractl.explain.diagnose.nodes import findings
 from dractl.explain.rank import ranked_causes
 
@@ -30,7 +30,7 @@ class Diagnosis(Struct, frozen=True):
     found: tuple[NodeFindings, ...]
     ranked: tuple[Cause, ...] = ()
     behind: tuple[Cause, ...] = ()
-    group: Group = NO_GROUP
+    group: Gang = NO_GANG
     one_node: bool = False
 
     @property
@@ -39,7 +39,7 @@ class Diagnosis(Struct, frozen=True):
         return self.inquiry.question.kind in CLAIMS
 
 
-def diagnose(inquiry: Inquiry, case: Case, group: Group = NO_GROUP, *, one_node: bool = False) -> Diagnosis:
+def diagnose(inquiry: Inquiry, case: Case, group: Gang = NO_GANG, *, one_node: bool = False) -> Diagnosis:
     """The diagnosis of a case."""
     own = attempted(inquiry, case)
     spans = inquiry.decided and not own.of_claim

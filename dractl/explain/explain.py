@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.capacity.gangs import Undecided, unchecked, waiting
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import text_at
-from dractl.explain import inquire, inventory, settled
+from dractl.explain import inquire, settled
 from dractl.explain.answer import Explanation, Subject
+from dractl.explain.around import inventory
 from dractl.explain.ask import Question, claim_question, pods_using
 from dractl.explain.build import Parts, build
 from dractl.explain.case import case_of
 from dractl.explain.conclude import conclude, of_attempt
-from dractl.explain.diagnose.gangs import NO_GROUP, Group, group_of
+from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
 from dractl.explain.diagnosis import CLAIMS, attempted, diagnose
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
@@ -64,7 +66,7 @@ class Explainer:
         self.options = options or Options()
         self.scheduler = Scheduler(state, features)
         self.devices = Devices(state, self.scheduler.slices)
-        self.groups: dict[tuple[str, Key], Group] = {}
+        self.groups: dict[tuple[str, Key], Gang] = {}
 
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
@@ -139,7 +141,7 @@ class Explainer:
             attempt = replace(attempt, nodes=tuple(n for n in attempt.nodes if n.name == here))
         question = inquiry.question
         case = case_of(self.scheduler, self.devices, question, attempt)
-        group = self.group(question) if inquiry.compares and question.kind not in CLAIMS else NO_GROUP
+        group = self.group(question) if inquiry.compares and question.kind not in CLAIMS else NO_GANG
         return diagnose(replace(inquiry, attempt=attempt), case, group, one_node=here is not None)
 
     def _answer(self, question: Question, subject: Subject, conclusion: Conclusion, parts: Parts) -> Explanation:
@@ -148,26 +150,25 @@ class Explainer:
 
     # -- groups --
 
-    def group(self, question: Question) -> Group:
+    def group(self, question: Question) -> Gang:
         """The group that kube-scheduler places a pod with; looked at once for all its pods."""
         pod = self.state.get("Pod", question.key)
         named = None if pod is None else object_of(_named(pod, question.key))
         if pod is None or named is None:
-            return NO_GROUP
+            return NO_GANG
         if named not in self.groups:
             self.groups[named] = self._looked_at(_named(pod, question.key))
         return self.groups[named]
 
-    def _looked_at(self, member: Raw) -> Group:
-        from dractl.capacity.gangs import Undecided, unchecked, waiting  # placing pods: few runs get here
+    def _looked_at(self, member: Raw) -> Gang:
 
         waits = waiting(self.state, member, self.features)
         if waits is None:
-            return Group(notes=tuple(unchecked(self.state, member)))
+            return Gang(notes=tuple(unchecked(self.state, member)))
         if isinstance(waits, Undecided):
             name = waits.group.replace("/", " ", 1)
             started = f"{waits.fits} of the {waits.minimum} pods with which {name} starts fit"
-            return Group(notes=(f"{started}; whether all do was not decided, as placing them took too long",))
+            return Gang(notes=(f"{started}; whether all do was not decided, as placing them took too long",))
         pod, attempt = getattr(waits, "pod", None), getattr(waits, "attempt", None)
         if pod is None or attempt is None:
             return group_of(waits, self.state)
@@ -208,7 +209,6 @@ class Explainer:
         return find_fixes(problem, self.options.fixes, self._afterwards)
 
     def _starts(self, question: Question) -> Callable[[ClusterState, Features], bool]:
-        from dractl.capacity.gangs import waiting
 
         def starts(state: ClusterState, features: Features) -> bool:
             pod = state.get("Pod", question.key)

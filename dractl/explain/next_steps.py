@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Fix
     from dractl.explain.ask import Question
-    from dractl.explain.diagnose.gangs import Group
+    from dractl.explain.diagnose.gangs import Gang
     from dractl.reasons.base import Cause
 
     Raw = Mapping[str, Any]
@@ -46,7 +46,7 @@ def next_steps(
     return tuple(steps[:_MOST])
 
 
-def of_group(question: Question, group: Group, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
+def of_group(question: Question, group: Gang, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
     """The next steps for a pod that waits for its group, about the group alone; none for others."""
     if not group.causes or not found or found[0] is not group.causes[0]:
         return ()

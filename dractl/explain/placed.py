@@ -76,7 +76,7 @@ def unprepared(
     phase, leaving = text_at(pod, "status", "phase"), text_at(pod, "metadata", "deletionTimestamp")
     if not event or phase == "Running":
         return None
-    from dractl.drivers import opaque
+    from dractl.drivers import opaque  # drivers' schemas: few runs get here
 
     faults = tuple(
         (claim.name, ".".join(map(str, fault.path)), _why(fault))

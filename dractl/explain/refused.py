@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import maps_at, text_at
+from dractl.model import Target
+from dractl.validation import validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +20,6 @@ _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 
 def refused(state: ClusterState, features: Features, question: Question) -> Iterator[str]:
     """A sentence for each claim or template of the subject that no server has seen, and would refuse."""
-    from dractl.model import Target
-    from dractl.validation import validate
-
     written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in _CLAIMS else []
     for reference in maps_at(question.value, "spec", "resourceClaims"):
         for kind, field_name in (

@@ -16,7 +16,7 @@ from dractl.report.page import bullets, page, table, texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-    from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, Problem, Stranded
+    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
 
 _MANY = 60  # nodes from which equal ones share a card
 _CARDS = 300  # cards at most: then nodes with the same numbers share one, and what is left is counted
@@ -35,7 +35,7 @@ _LETTERS = {
 
 
 def devices(
-    stock: Inventory,
+    stock: Stock,
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     fits: Sequence[Fit] = (),
@@ -52,7 +52,7 @@ def devices(
     return _page("Devices", title, parts, stock)
 
 
-def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[Stranded], most: Most | None) -> str:
+def fit(found: Fit, stock: Stock, stops: Sequence[str], stranded: Sequence[Stranded], most: Most | None) -> str:
     """The places of the copies; ``stock`` is the cluster with the copies in it."""
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
@@ -74,7 +74,7 @@ def fit(found: Fit, stock: Inventory, stops: Sequence[str], stranded: Sequence[S
     return _page("Fit", title, [*parts, *_cards(stock.devices, _by_node([found]), taken), unused], stock, taken)
 
 
-def shapes(fits: Sequence[Fit], stock: Inventory) -> str:
+def shapes(fits: Sequence[Fit], stock: Stock) -> str:
     """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
     return _page("Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock)
@@ -247,7 +247,7 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     )
 
 
-def _page(kind: str, title: str, parts: Iterable[str], stock: Inventory, taken: frozenset[str] = frozenset()) -> str:
+def _page(kind: str, title: str, parts: Iterable[str], stock: Stock, taken: frozenset[str] = frozenset()) -> str:
     drivers = sorted({row.id.driver for row in stock.devices})
     models = sorted({row.model for row in stock.devices if row.model})
     present = {_state(row, taken) for row in stock.devices}

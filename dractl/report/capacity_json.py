@@ -10,7 +10,7 @@ from dractl.explain.answer import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, PoolRow, Problem, Stranded
+    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
     from dractl.capacity.summaries import Amount, Partitions, Shared
     from dractl.cluster.devices import Holder
     from dractl.cluster.rights import Unread
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def devices(
-    stock: Inventory,
+    stock: Stock,
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     release: str,

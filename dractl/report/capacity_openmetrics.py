@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dractl.capacity import Inventory, PluginRow
+    from dractl.capacity import PluginRow, Stock
 
 
-def render(stock: Inventory, plugins: Sequence[PluginRow]) -> str:
+def render(stock: Stock, plugins: Sequence[PluginRow]) -> str:
     """The OpenMetrics text format, version 1.0."""
     counts = Counter((row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices)
     lines = ["# TYPE dractl_devices gauge", "# HELP dractl_devices Devices of ResourceSlices by state."]

@@ -12,7 +12,7 @@ from dractl.report.table import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dractl.capacity import DeviceRow, Fit, Inventory, Most, PluginRow, Problem, Stranded
+    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
     from dractl.explain.answer import Reason
     from dractl.report.canvas import Canvas
 
@@ -25,7 +25,7 @@ _MODEL = 12  # columns below which a model's name is not worth showing
 
 
 def devices(
-    stock: Inventory,
+    stock: Stock,
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     canvas: Canvas,
@@ -156,7 +156,7 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
     return canvas.plain("\n".join(lines) + "\n")
 
 
-def wide(stock: Inventory, problems: Sequence[Problem], canvas: Canvas, hidden: str = "") -> str:
+def wide(stock: Stock, problems: Sequence[Problem], canvas: Canvas, hidden: str = "") -> str:
     """A line for each device; ``hidden`` as in :func:`devices`."""
     head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE")
     lines = []

@@ -10,7 +10,7 @@ from dractl.report.plain import printable, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.explain.groups import Group
+    from dractl.explain.around.groups import Group
     from dractl.report.canvas import Canvas
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
-    from dractl.explain.groups import Group
+    from dractl.explain.around.groups import Group
 
 _STYLE = """
 body { max-width: 62rem; } table { width: 100%; }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.explain.answer import Explanation
-    from dractl.explain.groups import Group
+    from dractl.explain.around.groups import Group
     from dractl.explain.unread import Blind
 
 SCHEMA = "dractl/explain/v1"

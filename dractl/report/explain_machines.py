@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.explain import Explanation, Reason
-    from dractl.explain.machines import Answer, Comparison
+    from dractl.explain.around.machines import Answer, Comparison
     from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/explain-machines/v1"

@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from dractl.explain.groups import groups
+from dractl.explain.around.groups import groups
 from dractl.report.explain_json import as_json
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 

@@ -8,7 +8,7 @@ from dractl.allocation import Features
 from dractl.capacity import Together, gangs
 from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
-from dractl.explain.each import without_question
+from dractl.explain.around.each import without_question
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
 from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of

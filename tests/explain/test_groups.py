@@ -11,7 +11,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.explain import Explainer
-from dractl.explain.groups import Group, groups
+from dractl.explain.around.groups import Group, groups
 from dractl.resources import data_dir
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import allocation, claim, device_class, node, pod, request, slice_of, state_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.reasons.base import Cause
 
 
-class Group(Struct, frozen=True):
+class Gang(Struct, frozen=True):
     """What keeps the group that kube-scheduler places a pod with: its own cause, then those of the pod at which it
     stops, whose case is ``case``. No causes: nothing does, but for what ``notes`` say."""
 
@@ -28,7 +28,7 @@ class Group(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-NO_GROUP = Group()
+NO_GANG = Gang()
 
 
 def group_of(
@@ -37,10 +37,10 @@ def group_of(
     case: Case | None = None,
     causes: tuple[Cause, ...] = (),
     why: str = "",
-) -> Group:
+) -> Gang:
     """The group, from why it waits, and the case, the causes and the headline of the pod at which it stops."""
     own = tuple(_in_cluster(cause, state) for cause in causes)
-    return Group((_of_waiting(waiting, state, why), *own), case)
+    return Gang((_of_waiting(waiting, state, why), *own), case)
 
 
 def _in_cluster(cause: Cause, state: ClusterState) -> Cause:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.capacity import together
+from dractl.capacity.gangs import domains, topology_of
 from dractl.cluster.kinds import kind_of
 from dractl.cluster.podgroups import group_of, minimum
 from dractl.cluster.pods import ended, is_pending
@@ -14,6 +16,7 @@ from dractl.cluster.workloads import owned_pods, refusal
 from dractl.explain.ask import Question, made_pods
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
+from dractl.model import pod_templates
 from dractl.reasons.gangs import GangTooSmall
 from dractl.reasons.phrases import Names
 
@@ -119,8 +122,6 @@ def _created(pod: Raw) -> str:
 
 def _made(workload: Question, there: int) -> list[Raw]:
     """The pods that a workload wants beside those that exist: of each template as many as it says."""
-    from dractl.model import pod_templates
-
     paths = [path for path, _ in pod_templates(dict(workload.value))]
     found: list[Raw] = []
     for path, question in zip(paths, made_pods(workload), strict=True):
@@ -164,8 +165,6 @@ def _group(
     made: Sequence[Raw],
     tell: Callable[[str], None],
 ) -> Group:
-    from dractl.capacity import together
-    from dractl.capacity.gangs import domains, topology_of
 
     waiting = [*(pod for pod in pods if is_pending(pod)), *made]
     placed, replicas = len(pods) + len(made) - len(waiting), len(pods) + len(made)

@@ -12,6 +12,7 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import topmost, workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
+from dractl.explain.around.relief import with_relief
 from dractl.reasons.next_step import NextStep
 from dractl.reasons.scheduling import NoConsumer
 
@@ -77,7 +78,6 @@ def explain_each(
         answers.append(answer)
     if not alike:
         return worst_first(answers)
-    from dractl.explain.relief import with_relief  # placing pods: few runs get here
 
     return worst_first(with_relief(explainer, answers, tell))
 

@@ -16,6 +16,7 @@ from dractl.explain.headline import Headline
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import blind_to, both, granting, sentences
+from dractl.model import decode
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, held_by
 from dractl.scheduler.rejection import Cordoned
@@ -124,7 +125,6 @@ def _out_of_reach(scheduler: Scheduler, devices: Devices, name: str) -> dict[Dev
     node = next((n for n in scheduler.nodes if text_at(n, "metadata", "name") == name), None)
     if node is None:
         return {}
-    from dractl.model import decode  # at first use: pages of reasons need nothing of it
 
     allocator = scheduler.allocator.replace(classes=(cast("DeviceClass", decode(_ANY_CLASS)),))
     (request,) = allocator.survey(scheduler.state.decode(node), [cast("ResourceClaim", decode(_ANY))]).requests

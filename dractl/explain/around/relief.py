@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from dractl.capacity.replicas import first_of
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.state import text_at
@@ -71,8 +72,6 @@ def _alone(state: ClusterState, answer: Explanation) -> bool:
 
 def _fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fix]]) -> int | None:
     """The number of pods that fit after a fix, those of each answer placed in turn; None if that is not decided."""
-    from dractl.capacity.replicas import first_of
-
     state, fits = explainer.state, 0
     changes = {repr(change): change for _, fix in waiting for change in fix.tried or fix.changes}
     try:

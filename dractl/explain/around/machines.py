@@ -8,9 +8,9 @@ from msgspec import Struct, field
 
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.around.unlabelled import Needed, of_pod, of_slices, with_needed
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
-from dractl.explain.unlabelled import Needed, of_pod, of_slices, with_needed
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import REQUIRED, pod_requests
 
