@@ -18,7 +18,7 @@ DriverVersion = Annotated[
     Option(
         "--driver-version",
         metavar="DRIVER=VERSION",
-        help="Render as this version of a driver; with one --driver, VERSION alone.",
+        help="Render, or judge, as this version of a driver; with one --driver, VERSION alone.",
     ),
 ]
 DriverOption = Annotated[
@@ -35,10 +35,15 @@ class Configured(Struct, frozen=True):
 
 
 def configured(
-    given_versions: Sequence[str] | None, given_options: Sequence[str] | None, hardware: Sequence[str] | None
+    given_versions: Sequence[str] | None,
+    given_options: Sequence[str] | None,
+    hardware: Sequence[str] | None,
+    *,
+    judges: bool = False,
 ) -> Configured:
-    """Both options, which need described machines. Raises UsageError."""
-    for option, given in (("--driver-version", given_versions), ("--driver-option", given_options)):
+    """Both options, which need described machines; ``judges``: versions are also what manifests are judged by. Raises
+    UsageError."""
+    for option, given in (("--driver-version", None if judges else given_versions), ("--driver-option", given_options)):
         if given and not hardware:
             raise UsageError(f"{option} needs --hardware: published devices are as their drivers published them")
     if not (given_versions or given_options):

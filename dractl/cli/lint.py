@@ -177,7 +177,7 @@ def command(
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     if watch and (fix or add_ignore or diff or output_file or len(outputs) > 1 or "-" in wanted):
         raise UsageError("--watch cannot be combined with --fix, --add-ignore, --diff, report files or standard input")
-    configured = driver_options.configured(driver_version, driver_option, hardware)
+    configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
     job = Job(
@@ -190,6 +190,7 @@ def command(
         target=target,
         assumed=asked[0] is None,
         consumers=_consumers(_split(for_) or list(settings.consumers)),
+        versions=configured.versions,
         selection=selection(settings, environment, select, ignore, baseline),
         inventory=None
         if show_files
@@ -229,6 +230,7 @@ class Job(Struct, frozen=True):
     target: Target
     assumed: bool
     consumers: frozenset[str]
+    versions: Mapping[str, str]
     selection: Selection
     inventory: Inventory | None
     jobs: int
@@ -285,6 +287,7 @@ class Job(Struct, frozen=True):
                 devices=self.inventory,
                 assumed=self.assumed,
                 consumers=self.consumers,
+                versions=self.versions,
             )
         if not overlay:
             _tell(report)
@@ -304,7 +307,9 @@ class Job(Struct, frozen=True):
         from dractl.lint.part import Question
         from dractl.manifests.kustomize import is_kustomization
 
-        question = Question(self.target, self.selection, assumed=self.assumed, consumers=self.consumers)
+        question = Question(
+            self.target, self.selection, assumed=self.assumed, consumers=self.consumers, versions=self.versions
+        )
         kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
         # builds read files that no digest covers
         cache = None if self.cache is None or kustomized else Cache(self.cache)

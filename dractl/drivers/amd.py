@@ -49,7 +49,7 @@ class _Amd(Known, frozen=True):
             for one in devices:
                 left_out.pop(one["attributes"].get("pciAddr", {}).get("string", ""), None)
         devices.sort(key=lambda one: one["name"])
-        slices = amd_partitions.slices(devices, counters, options) if counters else one_slice(devices)
+        slices = amd_partitions.slices(devices, counters) if counters else one_slice(devices)
         return Inventory(slices, left_out=left_out, notices=_notices(devices, options))
 
 
@@ -77,7 +77,7 @@ def _bound(machine: Machine, left_out: dict[str, str], options: Options) -> Iter
         elif len(gpu.bdf.partition(":")[0]) != _DOMAIN:
             left_out[gpu.bdf] = "its PCI domain has more than four digits"
         elif amd.compute_partition is None and not options.has(NAME, "rewritten"):
-            left_out[gpu.bdf] = "it has no partition files; the driver leaves such GPUs out up to 2025.10"
+            left_out[gpu.bdf] = "it has no partition files; the driver leaves such GPUs out up to 0.1"
         elif options.has(NAME, "rewritten") and (amd.compute_partition is None) != (amd.memory_partition is None):
             left_out[gpu.bdf] = "only one of its two partition files is there"
         elif options.has(NAME, "rewritten") and amd.compute_partition not in (None, "spx") and gpu.source != "kfd":
@@ -104,7 +104,7 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
-    """Partitions that are platform devices. The driver publishes those of GPUs with a NUMA node, in 2025.10 those with
+    """Partitions that are platform devices. The driver publishes those of GPUs with a NUMA node, in 0.1 those with
     their GPU's id, and its two partition files."""
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:

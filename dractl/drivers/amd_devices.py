@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
 # The family that libdrm reports is the kernel's, by the version of the graphics core (drivers/gpu/drm/amd/amdgpu/
 # amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/
-# kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 2025.10
+# kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 0.1
 # needs.
 _FAMILIES = dict.fromkeys((90400, 90401, 90402, 90500), "AI")
-_UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 2025.10
+_UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1
 
 
 class Unit(Struct, frozen=True):
@@ -51,7 +51,7 @@ def product_name(name: str | None) -> str:
 
 
 def place(pci: PciDevice | None) -> dict[str, Any]:
-    """Where a function is, of 2026.8 and later: the driver's own attribute and the standard ones."""
+    """Where a function is, of 1.0.0 and later: the driver's own attribute and the standard ones."""
     return {
         "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
         **bus_id(pci),
@@ -67,14 +67,16 @@ def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
     return found if found.get(PCIE_ROOT) else {"numaNode": found["numaNode"]}
 
 
-def module_version(gpu: Gpu) -> dict[str, Any]:
-    """SemverDriverVersion: the API takes three parts of a version only."""
+def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
+    """SemverDriverVersion: the API takes three parts of a version only. Before that (``short`` is false) all parts were
+    published (ROCm/gpu-operator#609)."""
     full = gpu.driver_version
-    return {"driverVersion": version(".".join(full.split(".")[:3])) if full else None, "driverVersionFull": full}
+    own = version(".".join(full.split(".")[:3])) if full and short else {"version": full} if full else None
+    return {"driverVersion": own, "driverVersionFull": full}
 
 
 def kfd_identities(machine: Machine) -> dict[str, str]:
-    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 2025.10 keeps the id of the
+    """KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of 0.1 keeps the id of the
     GPU before.
     """
     found, last = {}, ""
@@ -98,9 +100,10 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     }
     if current:
         device_id = unit.pci.device if unit.pci is not None else None
-        found |= {**module_version(unit.gpu), "deviceID": device_id, **place_of_gpu(unit.pci)}
+        short = options.has(NAME, "short-version")
+        found |= {**module_version(unit.gpu, short=short), "deviceID": device_id, **place_of_gpu(unit.pci)}
     else:
-        found |= _of_2025(unit, kind, identity)
+        found |= _of_0_1(unit, kind, identity)
     memory = unit.memory_bytes or (0 if current else _UNKNOWN_MEMORY[kind])
     capacity = {"memory": memory, "computeUnits": unit.compute_units, "simdUnits": unit.simd_count or 0}
     return {
@@ -110,8 +113,8 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
     }
 
 
-def _of_2025(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
-    """The attributes that only 2025.10 publishes. It publishes the module's version unchanged, and the API server
+def _of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
+    """The attributes that only 0.1 publishes. It publishes the module's version unchanged, and the API server
     refuses it if it has four parts or is empty; GetDriverVersion has both versions or none."""
     own, source = unit.gpu.driver_version, unit.amd.source_version
     prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.amd_devices import module_version, place_of_gpu, product_name
-from dractl.drivers.amd_names import GPU, NAME, PARTITION
+from dractl.drivers.amd_names import GPU, PARTITION
 from dractl.drivers.profile import Slice
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.drivers.amd_devices import Unit
-    from dractl.drivers.profile import Options
 
 # Compute mode, memory mode, partitions.
 _MODES = (
@@ -81,12 +80,10 @@ def counter_set(number: int) -> dict[str, Any]:
     return {"name": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}
 
 
-def slices(
-    devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]], options: Options
-) -> tuple[Slice, ...]:
-    """Devices first, then counter sets; main splits both at the API's limits, 2026.8 does not."""
-    most, sets = (_DEVICES, _COUNTER_SETS) if options.has(NAME, "split-slices") else (len(devices), len(counters))
+def slices(devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]]) -> tuple[Slice, ...]:
+    """Devices first, then counter sets, split at the API's limits."""
+    devices_each, sets_each = range(0, len(devices), _DEVICES), range(0, len(counters), _COUNTER_SETS)
     return (
-        *(Slice(devices=tuple(devices[at : at + most])) for at in range(0, len(devices), most)),
-        *(Slice(counter_sets=tuple(counters[at : at + sets])) for at in range(0, len(counters), sets)),
+        *(Slice(devices=tuple(devices[at : at + _DEVICES])) for at in devices_each),
+        *(Slice(counter_sets=tuple(counters[at : at + _COUNTER_SETS])) for at in sets_each),
     )

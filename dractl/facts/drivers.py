@@ -49,8 +49,9 @@ class Attribute(_Row, frozen=True, kw_only=True):
     """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's own domain.
 
     ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all). ``when`` is the condition
-    under which such a device has it; empty means always. ``values`` is the complete list of values, where there is one.
-    ``list_with`` names the driver option with which the value is a list instead of a scalar.
+    under which such a device has it; empty means always. ``values`` is the complete list of values, where there is one,
+    and ``values_since`` the first version of those that came later. ``list_with`` names the driver option with which
+    the value is a list instead of a scalar.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Attribute(_Row, frozen=True, kw_only=True):
     when: str = ""
     devices: tuple[str, ...] = ()
     values: tuple[str | int | bool, ...] = ()
+    values_since: dict[str, str] = field(default_factory=dict)
     list_with: str | None = None
 
     @property
@@ -136,6 +138,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
     is known in part only. ``extension``: what may add attributes to a complete list where somebody sets it up.
+    ``other_taints``: who else taints its devices, with keys that are not known.
     ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
     """
 
@@ -153,6 +156,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     notes: tuple[str, ...] = ()
     complete: bool = True
     extension: str = ""
+    other_taints: str = ""
     chart: str = ""
 
     @property

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """The form of the files, which a pack names: a pack of another form is not used."""
 
-_BUILT_IN = Path(__file__).resolve().parent / "data"
+BUILT_IN = "built in"
+_FOLDER = Path(__file__).resolve().parent / "data"
 _MOST = 16 << 20  # bytes of a file of a pack: a hundred times the largest
 T = TypeVar("T")
 
@@ -121,7 +122,7 @@ def use(path: str | None, check: Callable[[Pack], None] | None = None) -> tuple[
     Returns what the user has to know about the choice. ``check`` reads a pack that is not the built-in one and raises
     Damaged. Raises UsageError if a named pack cannot be used.
     """
-    own = Pack(folder=_BUILT_IN, origin="built in", head=_head(_BUILT_IN))
+    own = Pack(folder=_FOLDER, origin=BUILT_IN, head=_head(_FOLDER))
     chosen, said = own, list[str]()
     if path is not None:
         try:

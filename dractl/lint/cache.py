@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from dractl import atomic
+from dractl.facts.pack import BUILT_IN, current
 from dractl.lint.finding import Api, Edit, Finding, Fix, ObjectRef, Related, Report
 from dractl.manifests import Position, Skipped
 from dractl.manifests.neighbours import manifests_in
@@ -122,6 +123,12 @@ def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
     return _digest(parts())
 
 
+def _pack() -> str:
+    """What tells the pack of facts from others; the built-in one is part of the code."""
+    chosen = current()
+    return "" if chosen.origin == BUILT_IN else chosen.digest
+
+
 def key_of(question: Question, parts: Iterable[str]) -> str:
     """The key of a report on parts of the input, for a question without devices."""
     from dractl import __version__
@@ -133,6 +140,8 @@ def key_of(question: Question, parts: Iterable[str]) -> str:
         __version__,
         _code(),
         why_not(),
+        _pack(),
+        sorted(question.versions.items()),
         target.release,
         sorted(target.gates),
         None if config.codes is None else sorted(config.codes),

@@ -7,6 +7,7 @@ those of the document as written.
 from __future__ import annotations
 
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
@@ -98,7 +99,7 @@ class Run:
 
     ``others``: the rest of the input, in which names are looked up that the objects themselves lack.
     ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
-    programs besides kube-scheduler that read the claims.
+    programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Run:
         applied_together: bool = False,
         namespaces: Container[str | None] = (),
         consumers: frozenset[str] = frozenset(),
+        versions: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.subjects = subjects
         self.target = target
@@ -119,6 +121,7 @@ class Run:
         self.applied_together = applied_together
         self.namespaces = namespaces
         self.consumers = consumers
+        self.versions = versions
         self._kinds: dict[str, list[Subject]] = {}
         self._names: dict[tuple[str, str], list[Subject]] = {}
         for subject in subjects:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from dractl.lint import registry
@@ -35,6 +36,7 @@ class Question(NamedTuple):
 
     ``devices``: the inventory on which selectors, constraints and capacities are tried. ``assumed``: nobody named the
     release, so a fix to another ``apiVersion`` is not safe. ``consumers``: of registry.CONSUMERS.
+    ``versions``: the versions of drivers by name, where they are known.
     """
 
     target: Target
@@ -42,6 +44,7 @@ class Question(NamedTuple):
     devices: Inventory | None = None
     assumed: bool = False
     consumers: frozenset[str] = frozenset()
+    versions: Mapping[str, str] = MappingProxyType({})
 
 
 class Part(NamedTuple):
@@ -162,6 +165,7 @@ def _advice(
             or kustomizations.naming(together[0].document.file) is not None,
             namespaces=namespaces,
             consumers=question.consumers,
+            versions=question.versions,
         )
         for rule in registry.checks():
             if question.config.wants(rule.code):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dractl import facts
 from dractl.facts import hardware, pack
 from dractl.lint.advice import Advice
-from dractl.objects import text
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,8 +29,8 @@ class Row(NamedTuple):
 
     ``since`` is the first version that publishes it, ``removed`` the first that does not. ``when`` says under which
     condition a device has it; empty: always. ``devices`` are the values of the attribute ``type`` of those that have
-    it, empty: all. ``values`` are all the values that it can have; empty: any. ``becomes_list``: with an option of the
-    driver the value is a list.
+    it, empty: all. ``values`` are all the values that it can have; empty: any; ``values_since``: the first version of
+    those that came later. ``becomes_list``: with an option of the driver the value is a list.
     """
 
     name: str
@@ -41,21 +41,28 @@ class Row(NamedTuple):
     devices: tuple[str, ...] = ()
     values: tuple[str | int | bool, ...] = ()
     becomes_list: bool = False
+    values_since: tuple[tuple[str, str], ...] = ()
 
 
 class Driver(NamedTuple):
-    """The catalogue of one driver. ``versions`` are in order; ``released`` is the newest release among them; ``tags``
-    are the git tags of releases, by version. Devices can have attributes that a catalogue does not know if it is not
-    ``complete``, or where somebody sets up its ``extension``."""
+    """What is known of one driver. ``versions`` are in order; ``at`` is the one that is judged: the newest release,
+    unless another is ``stated``; ``tags`` are the git tags of releases, by version, ``seen`` the dates of versions that
+    are not released. Devices can have attributes that nobody knows if it is not ``complete``, or where somebody sets up
+    its ``extension``. ``unknown``: the stated version is newer than all that are known, so nothing is known to be
+    absent. ``read`` is the date of what is known."""
 
     name: str
     versions: tuple[str, ...]
-    released: str
+    at: str
     attributes: dict[str, Row]
     capacities: dict[str, Row]
     complete: bool
     extension: str
     tags: dict[str, tuple[str, ...]]
+    read: str
+    seen: dict[str, str]
+    stated: str = ""
+    unknown: bool = False
 
     def rows(self, kind: str) -> dict[str, Row]:
         """``attributes`` or ``capacity``."""
@@ -67,8 +74,8 @@ class Driver(NamedTuple):
         return _domains(self.name)
 
     def last_with(self, row: Row) -> str | None:
-        """The last release with an attribute that the newest no longer has; None if the newest has it."""
-        if row.removed is None or self._index(row.removed) > self._index(self.released):
+        """The last release with an attribute that the judged version no longer has; None if that has it."""
+        if row.removed is None or self._index(row.removed) > self._index(self.at):
             return None
         last = self.versions[self._index(row.removed) - 1]
         return self.tags.get(last, (last,))[-1]
@@ -79,12 +86,29 @@ class Driver(NamedTuple):
 
     @property
     def newest(self) -> str:
-        """The newest release."""
-        return self.tags.get(self.released, (self.released,))[-1]
+        """The judged version: as it was stated, else the newest release."""
+        return self.stated or self.tags.get(self.at, (self.at,))[-1]
+
+    @property
+    def known_to(self) -> str:
+        """What an absence rests on: ``known to v0.5.1, read on 2026-11-22``."""
+        return f"known to {self.tags.get(self.at, (self.at,))[-1]}, read on {self.read}"
 
     def is_later(self, row: Row) -> bool:
-        """True if only versions after the released one have it."""
-        return row.since is not None and self._index(row.since) > self._index(self.released)
+        """True if only versions after the judged one have it."""
+        return row.since is not None and self._index(row.since) > self._index(self.at)
+
+    def later_value(self, row: Row, value: str) -> str | None:
+        """The first version that has a value, if the judged one does not have it yet."""
+        since = dict(row.values_since).get(value)
+        return since if since is not None and self._index(since) > self._index(self.at) else None
+
+    def soften(self, advice: Advice) -> Advice:
+        """An absence in a version that is newer than what is known: a note."""
+        if not self.unknown:
+            return advice
+        words = f"; this is only {self.known_to}, and {self.stated} is newer"
+        return advice._replace(message=advice.message + words, severity="info", confidence="possible", fix=None)
 
     def _index(self, version: str) -> int:
         return self.versions.index(version)
@@ -153,6 +177,7 @@ def _driver(known: facts.Driver) -> Driver:
             row.devices,
             row.values,
             row.list_with is not None,
+            tuple(row.values_since.items()),
         )
         for row in known.attributes
     )
@@ -169,6 +194,8 @@ def _driver(known: facts.Driver) -> Driver:
         known.complete,
         known.extension,
         known.tags,
+        known.read,
+        {one.name: one.seen for one in known.releases if one.seen},
     )
 
 
@@ -199,8 +226,34 @@ def products() -> dict[str, tuple[str, ...]]:
 
 
 def driver(name: str | None) -> Driver | None:
-    """A known driver."""
+    """A known driver, at its newest release."""
     return drivers().get(name or "")
+
+
+def judged(run: Run, known: Driver) -> Driver:
+    """A driver at the version that is stated for the run, if there is one."""
+    stated = run.versions.get(known.name)
+    if stated is None:
+        return known
+    fact = facts.driver(known.name)
+    return known._replace(at=fact.versions[fact.index(stated)], stated=stated, unknown=fact.is_newer(stated))
+
+
+@lru_cache(1)  # every rule asks for the same run
+def published_here(run: Run) -> dict[tuple[str, str], frozenset[object]]:
+    """The attributes and capacities that ResourceSlices of the input have, by driver and full name, with the values of
+    attributes: what is seen wins over what is known."""
+    found: dict[tuple[str, str], set[object]] = {}
+    others = run.others.of("ResourceSlice") if run.others is not None else ()
+    for subject in (*run.of("ResourceSlice"), *others):
+        name = text(subject.spec.get("driver"))
+        for item in items(subject.spec.get("devices")):
+            device = mapping(mapping(item).get("basic")) or mapping(item)
+            for kind in ("attributes", "capacity"):
+                for key, value in mapping(device.get(kind)).items():
+                    held = found.setdefault((name, _full(name, str(key))), set())
+                    held.update(one for one in mapping(value).values() if isinstance(one, str | int | bool))
+    return {key: frozenset(values) for key, values in found.items()}
 
 
 class Wanted(NamedTuple):
@@ -389,6 +442,7 @@ def reads(run: Run) -> tuple[Read, ...]:
 
 def _reads(run: Run) -> Iterator[Read]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
+    seen = published_here(run)
     for selection in selections(run):
         of_another = selection.wanted is None and _driver_of_class(run, selection) is not None
         for expression, program in selection.selectors:
@@ -399,6 +453,9 @@ def _reads(run: Run) -> Iterator[Read]:
                 if program.drivers and known is not None and program.drivers != {known.name}:
                     known = driver(lookup.domain)  # the part of a selector that is for another driver
                 if known is not None and lookup.name is not None and known.name not in asked:
+                    known = judged(run, known)
+                    if known.rows(lookup.kind).get(lookup.full_name) is None and (known.name, lookup.full_name) in seen:
+                        continue
                     yield Read(selection, expression, program, lookup, known)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dractl.lint.finding import Report
@@ -17,7 +18,7 @@ from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.templates import chart_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dractl.lint.cache import Cache
     from dractl.lint.inventory import Inventory
@@ -35,10 +36,11 @@ def lint(
     devices: Inventory | None = None,
     assumed: bool = False,
     consumers: frozenset[str] = frozenset(),
+    versions: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """All errors in the documents for an API server of a release, and dractl's own advice; the parameters are those of
     :class:`Question`."""
-    question = Question(target, config or Selection(), devices, assumed, consumers)
+    question = Question(target, config or Selection(), devices, assumed, consumers, versions)
     return _report([lint_part(inputs, question, alone(), Kustomizations())], question)
 
 

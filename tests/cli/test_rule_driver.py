@@ -28,7 +28,8 @@ def test_attributes_are_shown_as_expressions_select_them(capsys: pytest.CaptureF
     (numa,) = (line for line in lines if "].numaNode" in line)
     assert numa.startswith('  device.attributes["resource.kubernetes.io"].numaNode ')
     assert numa.endswith(
-        "(since 0.5; a list with DRAListTypeAttributes; may be absent: only where the function has a NUMA node)"
+        "(of gpu, mig, vfio; since 0.5; a list with DRAListTypeAttributes; "
+        "may be absent: only where the function has a NUMA node)"
     )
 
 

@@ -86,7 +86,7 @@ def test_cpus(server: tuple[Any, Target], mode: str) -> None:
         ("cpus=2", "gpu.example.com", "0.4", {"numDevices": "8", "partitionsPerGPU": "8"}),
         ("cpus=2", "gpu.example.com", "0.4", {"allowMultipleAllocations": "true", "partitionsPerGPU": "3"}),
         ("cpus=2", "gpu.example.com", "0.4", EXAMPLE["gpu.example.com"]),
-        ("MI300X", "gpu.amd.com", "2025.10", {}),
+        ("MI300X", "gpu.amd.com", "0.1", {}),
         ("H100", "gpu.nvidia.com", "0.3", {"dynamicMIG": "true"}),
     ],
 )

@@ -59,6 +59,7 @@ def test_a_full_gpu() -> None:
             "addressingMode": {"string": "HMM"},
             "resource.kubernetes.io/pciBusID": {"string": BDF},
             "resource.kubernetes.io/pcieRoot": {"string": "pci0000:17"},
+            "resource.kubernetes.io/numaNode": {"int": 1},
         },
         "capacity": {"memory": {"value": "81559Mi"}},
     }
@@ -115,6 +116,7 @@ def test_a_gpu_known_from_pci_alone_is_partial() -> None:
             "type": {"string": "gpu"},
             "resource.kubernetes.io/pciBusID": {"string": BDF},
             "resource.kubernetes.io/pcieRoot": {"string": "pci0000:17"},
+            "resource.kubernetes.io/numaNode": {"int": 1},
         },
     }
     assert "minor number" in found.comments["gpu-0"]

@@ -60,10 +60,10 @@ def test_an_amd_gpu() -> None:
 @pytest.mark.parametrize(("gfx", "family"), [(90402, {"string": "AI"}), (90500, {"string": "AI"}), (None, None)])
 def test_amds_family(gfx: int | None, family: dict[str, str] | None) -> None:
     """amdgpu_discovery.c amdgpu_discovery_set_ip_blocks; only the kernel knows it where KFD does not list the GPU."""
-    found = amd(replace(MACHINE, gpus=(replace(MI300X, amd=replace(MI300X.amd, gfx_version=gfx)),)), "2025.10")
+    found = amd(replace(MACHINE, gpus=(replace(MI300X, amd=replace(MI300X.amd, gfx_version=gfx)),)), "0.1")
     assert found.devices[0]["attributes"].get("family") == family
     assert bool(found.notices) == (family is None)
-    assert "family" not in amd(version="2026.8").devices[0]["attributes"]
+    assert "family" not in amd(version="1.0.1").devices[0]["attributes"]
 
 
 def test_amd_gpus_whose_root_is_unknown_have_no_bus_id() -> None:
@@ -81,7 +81,7 @@ def test_amd_without_numa() -> None:
 
 
 def test_amd_before_and_after() -> None:
-    (old,) = amd(version="2025.10").devices
+    (old,) = amd(version="0.1").devices
     assert old["attributes"]["pciAddr"] == {"string": BDF}
     assert old["attributes"]["deviceID"] == {"string": "2246800662264969608"}
     assert "resource.kubernetes.io/pciBusID" not in old["attributes"]
@@ -103,7 +103,7 @@ def test_amd_gpus_that_are_not_published(gpu: Gpu, word: str) -> None:
     assert word in found.left_out[BDF]
 
 
-@pytest.mark.parametrize(("version", "memory"), [("2025.10", "80Gi"), ("2026.8", "0")])
+@pytest.mark.parametrize(("version", "memory"), [("0.1", "80Gi"), ("1.0.1", "0")])
 def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory: str) -> None:
     """deviceinfo.go GetDevice, discovery.go getMemoryBytes: numaNode -1, and numbers of its own without KFD."""
     without = replace(
@@ -111,7 +111,7 @@ def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory
     )
     nowhere = replace(MACHINE.pci_devices[0], numa_node=None)
     (device,) = amd(replace(MACHINE, gpus=(without,), pci_devices=(nowhere,)), version).devices
-    assert device["attributes"].get("numaNode") == (None if version == "2025.10" else {"int": -1})
+    assert device["attributes"].get("numaNode") == (None if version == "0.1" else {"int": -1})
     assert device["attributes"]["productName"] == {"string": "MI300X_rev1"}
     assert device["capacity"] == {
         "memory": {"value": memory},
@@ -122,11 +122,14 @@ def test_what_amds_driver_publishes_where_facts_are_missing(version: str, memory
     assert unnamed["attributes"]["productName"] == {"string": ""}
 
 
-@pytest.mark.parametrize("version", ["6.12.12.31400000", None])
-def test_an_amd_driver_version_that_the_api_server_refuses(version: str | None) -> None:
-    """2025.10 publishes the module's version as it is; later versions take its first three parts."""
+FOUR_PARTS = "6.19.14.31400000"
+
+
+@pytest.mark.parametrize(("version", "driver"), [(FOUR_PARTS, "0.1"), (FOUR_PARTS, "v1.0.0"), (None, "0.1")])
+def test_an_amd_driver_version_that_the_api_server_refuses(version: str | None, driver: str) -> None:
+    """Up to 1.0.0 the module's version is published as it is (ROCm/gpu-operator#609)."""
     node = replace(MACHINE, gpus=(replace(MI300X, driver_version=version),))
-    asked = options(versions={"gpu.amd.com": "2025.10"})
+    asked = options(versions={"gpu.amd.com": driver})
     assert "attributes[driverVersion].version" in render(node, asked, ["gpu.amd.com"]).unpublished["gpu.amd.com"]
     assert not render(node, options(), ["gpu.amd.com"]).unpublished
 

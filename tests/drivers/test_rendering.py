@@ -93,7 +93,7 @@ def test_drivers_whose_hardware_is_absent_are_not_rendered_unless_named() -> Non
         ("gpu.nvidia.com", "25.12.0", None),
         ("dra.net", "main", None),
         ("dra.net", "1.9.1", "1.4"),
-        ("gpu.amd.com", "2027.1", "2026.8"),
+        ("gpu.amd.com", "2027.1", "1.0.1"),
     ],
 )
 def test_versions_newer_than_known_are_named(driver: str, version: str, newest: str | None) -> None:

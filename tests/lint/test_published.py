@@ -251,7 +251,11 @@ def test_places_are_those_of_the_names_and_fixes_are_offered() -> None:
 def test_versions() -> None:
     nvidia = drivers()["gpu.nvidia.com"]
     row = nvidia.attributes["gpu.nvidia.com/index"]
-    assert (nvidia.last_with(row), nvidia.newest) == ("v25.3.2", "v0.4.1")
+    assert (nvidia.last_with(row), nvidia.newest) == ("v25.3.2", "v0.5.1")
     assert nvidia.last_with(row._replace(removed=None)) is None
-    assert nvidia.is_later(row._replace(since="0.5"))
-    assert [nvidia.first_with(row._replace(since=since)) for since in (None, "25.8", "0.5")] == [None, "v25.8.0", "0.5"]
+    assert nvidia.is_later(row._replace(since="main"))
+    assert [nvidia.first_with(row._replace(since=since)) for since in (None, "25.8", "main")] == [
+        None,
+        "v25.8.0",
+        "main",
+    ]

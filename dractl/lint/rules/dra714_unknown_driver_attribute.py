@@ -84,9 +84,9 @@ def check(run: Run) -> Iterator[Advice]:
             added = driver.extension and lookup.kind == "attributes"
             advice = read.advice(
                 f"{message}, unless {driver.extension} adds it" if added else message,
-                help=f"{_have(read)}; `dractl rule {driver.name}` describes them",
+                help=f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them",
             )
-            yield advice._replace(severity="info") if added and read.guarded else advice
+            yield driver.soften(advice._replace(severity="info") if added and read.guarded else advice)
 
 
 def _said_elsewhere(read: Read) -> bool:

@@ -72,7 +72,7 @@ def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
         if read.row is not None and not read.guarded and (said := _versions(read.driver, read.row)):
             message, severity = said
-            yield read.advice(message)._replace(severity=severity)
+            yield read.driver.soften(read.advice(message)._replace(severity=severity))
     for item in constrained(run):
         for wanted in {side.driver.name: side for side in item.sides.values()}.values():
             row = wanted.row("attributes", item.attribute)
@@ -83,14 +83,13 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _versions(driver: Driver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
+    which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}"
     if last is not None:
-        gone = f"{driver.name} no longer publishes {row.name}: {last} was the last release with it"
-        return f"{gone}; the newest is {driver.newest}", "warning"
+        return f"{driver.name} no longer publishes {row.name}: {last} was the last release with it; {which}", "warning"
     if driver.is_later(row):
-        first = driver.first_with(row)
-        later = f"{first} on, which is not released yet"
-        return (
-            f"{driver.name} publishes {row.name} only from {later}; the newest release is {driver.newest}",
-            "info",
-        )
+        only = f"{driver.name} publishes {row.name} only from {driver.first_with(row)} on"
+        seen = driver.seen.get(row.since or "")
+        if seen:
+            return f"{only}, seen on {seen} and not released yet; {which}", "info"
+        return f"{only}; {which}", "warning"
     return None

@@ -57,7 +57,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
-from dractl.lint.published import products, reads
+from dractl.lint.published import products, published_here, reads
 from dractl.model import Device
 from dractl.model.nearest import nearest
 
@@ -82,6 +82,7 @@ _CALL = re.compile(
 
 
 def check(run: Run) -> Iterator[Advice]:
+    seen = published_here(run)
     for read in reads(run):
         row = read.row
         if row is None or row.type != "string":
@@ -91,20 +92,28 @@ def check(run: Run) -> Iterator[Advice]:
             if found.lookup != read.lookup or found.operator not in ("==", "!=", "in"):
                 continue
             for literal in found.literals:
-                if literal.kind == "string" and literal.key != (found.default and found.default.key):
-                    yield from _value(read, row, literal)
+                if literal.kind != "string" or literal.key == (found.default and found.default.key):
+                    continue
+                if literal.value not in seen.get((read.driver.name, row.name), ()):
+                    yield from map(read.driver.soften, _value(read, row, literal))
 
 
 def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
     value = str(literal.value)
-    if row.values and value not in row.values:
+    later = read.driver.later_value(row, value)
+    if later is not None:
+        when = read.driver.seen.get(later)
+        since = f"{later} on{f', seen on {when} and not released yet' if when else ''}"
+        message = f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
+        yield _placed(read, literal, None)(message, help=None)._replace(severity="info" if when else None)
+    elif row.values and value not in row.values:
         values = [str(known) for known in row.values]
         same = [known for known in values if known.lower() == value.lower()]
         meant = same[0] if same else nearest(value, values)
         near = f"; did you mean {meant}?" if meant else ""
         yield _placed(read, literal, meant)(
             f'{row.name} is never "{value}"{near}',
-            help=f"{read.driver.name} publishes {', '.join(values)}",
+            help=f"{read.driver.name} publishes {', '.join(values)} ({read.driver.known_to})",
         )
     elif row.name == "gpu.nvidia.com/profile" and not _PROFILE.fullmatch(value):
         alike = _LIKE_PROFILE.fullmatch(value)
@@ -152,7 +161,7 @@ def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no
     title = f"replace by {meant}"
     fix = Replacement(title, read.expression.path, meant or "", start=start, end=end, safe=False) if fixes else None
 
-    def made(message: str, help: str) -> Advice:  # noqa: A002
+    def made(message: str, help: str | None) -> Advice:  # noqa: A002
         return read.advice(message, help=help)._replace(offset=literal.start, end=literal.end, fix=fix)
 
     return made

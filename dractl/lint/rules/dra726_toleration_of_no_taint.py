@@ -91,9 +91,12 @@ def _judged(subject: Subject, path: Path, key: str, toleration: Mapping[str, Any
         return
     from dractl.drivers import find
 
-    taints = {taint.key: taint for taint in find(domain).catalogue.taints}
+    known = find(domain).catalogue
+    taints = {taint.key: taint for taint in known.taints}
     if key in taints:
         yield from _against(subject, path, toleration, domain, taints[key])
+        return
+    if known.other_taints:
         return
     from dractl.model.nearest import nearest_names
 
@@ -104,8 +107,9 @@ def _judged(subject: Subject, path: Path, key: str, toleration: Mapping[str, Any
         yield Advice(subject, (*path, "key"), message, confidence="likely", fix=fix)
     else:
         message = f"{domain} sets no taint {key}: only a DeviceTaintRule could"
-        known = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
-        yield Advice(subject, (*path, "key"), message, help=known, severity="info", confidence="possible")
+        has = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
+        rests = f"{has} (known to {known.with_tags(known.released)}, read on {known.read})"
+        yield Advice(subject, (*path, "key"), message, help=rests, severity="info", confidence="possible")
 
 
 def _against(

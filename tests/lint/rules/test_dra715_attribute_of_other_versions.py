@@ -11,7 +11,7 @@ def test_an_attribute_of_the_first_release_only() -> None:
     (finding,) = found(selecting(f"{GPU}.index == 0", "gpu.nvidia.com"), "DRA715")
     assert (finding.severity, finding.confidence, marked(finding)) == ("warning", "likely", "index")
     assert "gpu.nvidia.com no longer publishes gpu.nvidia.com/index" in finding.message
-    assert "v25.3.2 was the last release with it; the newest is v0.4.1" in finding.message
+    assert "v25.3.2 was the last release with it; the newest is v0.5.1" in finding.message
 
 
 def test_a_constraint_on_one() -> None:

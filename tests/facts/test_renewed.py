@@ -1,0 +1,80 @@
+"""Facts that were true once: what is released, and what versions after it bring."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import claim, found as found_at_newest, selecting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.lint.finding import Finding
+
+GPU = 'device.attributes["gpu.nvidia.com"]'
+NUMA = 'device.attributes["resource.kubernetes.io"].numaNode == 0'
+SLICE = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: s}}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: n
+  pool: {{name: n, generation: 1, resourceSliceCount: 1}}
+  devices:
+  - {{name: d, attributes: {{{attributes}}}}}
+"""
+
+
+def found(text: str, code: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), versions=versions)
+    return [finding for finding in report.findings if finding.code == code]
+
+
+def test_numa_nodes_of_gpus_are_released() -> None:
+    """0.5.0 is a release (kubernetes-sigs/dra-driver-nvidia-gpu#1365)."""
+    assert found(selecting(NUMA, "gpu.nvidia.com"), "DRA715") == []
+
+
+def test_a_version_that_is_stated_is_judged() -> None:
+    (finding,) = found(selecting(NUMA, "gpu.nvidia.com"), "DRA715", {"gpu.nvidia.com": "0.4.1"})
+    assert finding.severity == "warning"
+    assert "only from v0.5.0 on; this is judged as 0.4.1" in finding.message
+
+
+def test_what_only_main_has_is_a_note_without_a_fix() -> None:
+    (finding,) = found(selecting(f'{GPU}.type == "vgpu"', "any"), "DRA719")
+    assert (finding.severity, finding.fix) == ("info", None)
+    assert "only from main on, seen on 2026-11-22 and not released yet" in finding.message
+    (finding,) = found(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA715")
+    assert finding.severity == "info"
+    assert found(selecting(f'{GPU}.profileSlug == "12q"', "any"), "DRA714") == []
+
+
+def test_an_absence_names_what_it_rests_on() -> None:
+    (finding,) = found(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714")
+    assert "known to v0.5.1" in str(finding.help)
+
+
+def test_a_version_newer_than_all_known_makes_it_a_note() -> None:
+    (finding,) = found(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714", {"gpu.nvidia.com": "0.9.0"})
+    assert finding.severity == "info"
+    assert "0.9.0 is newer" in finding.message
+
+
+def test_what_a_slice_has_is_not_said_to_be_absent() -> None:
+    text = selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com")
+    assert found(f"{text}\n---{SLICE.format(attributes='nosuchthing: {string: x}')}", "DRA714") == []
+    text = selecting(f'{GPU}.type == "tpu"', "any")
+    assert found(text, "DRA719") != []
+    assert found(f"{text}\n---{SLICE.format(attributes='type: {string: tpu}')}", "DRA719") == []
+
+
+def test_tolerations_of_neuron_taints() -> None:
+    """Set by the Neuron Observer (beta since 2026-10); their keys are not known."""
+    tolerant = "tolerations: [{key: neuron.aws.com/faulty, operator: Exists, effect: NoSchedule}]"
+    assert found_at_newest(claim(f"r neuron.aws.com {{{tolerant}}}"), "DRA726") == []
