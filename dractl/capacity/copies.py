@@ -9,8 +9,8 @@ from msgspec import Struct
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.podgroups import shared_claim
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.drivers.resources import HARDWARE
 from dractl.errors import InputError, UsageError
+from dractl.facts.resources import hardware
 from dractl.model import pod_templates
 from dractl.model.nearest import nearest
 
@@ -69,8 +69,8 @@ def subject(state: ClusterState, text: str, namespace: str | None, kinds: Mappin
 def _instead(state: ClusterState, word: str) -> str:
     """The nearest names to a word that names nothing."""
     classes = [name for _, name in state.all("DeviceClass")]
-    near = nearest(word, [*HARDWARE, *classes])
-    known = f"{', '.join(HARDWARE)}, or the name of a DeviceClass"
+    near = nearest(word, [*hardware(), *classes])
+    known = f"{', '.join(hardware())}, or the name of a DeviceClass"
     return f"did you mean {near}=1?" if near else f"a shape is KIND=COUNT,...: {known}"
 
 

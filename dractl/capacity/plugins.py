@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, text_at
-from dractl.drivers.resources import drivers_of
+from dractl.facts.resources import drivers_of
 from dractl.scheduler.snapshot import pod_requests, quantity
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
-from dractl.drivers.resources import drivers_of
+from dractl.facts.resources import drivers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.capacity.copies import NAMED, of_claim
 from dractl.capacity.inventory import PCIE_ROOT, inventory
-from dractl.drivers.resources import HARDWARE
 from dractl.errors import InputError, UsageError
+from dractl.facts.resources import hardware
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ def is_shape(state: ClusterState, text: str) -> bool:
         return True
     if any(key[1] == text for kind in NAMED for key in state.all(kind)):
         return False
-    return text in HARDWARE or ("", text) in state.all("DeviceClass")
+    return text in hardware() or ("", text) in state.all("DeviceClass")
 
 
 def parse(text: str, known: list[str]) -> dict[str, int]:
     """Counts by kind. Raises UsageError with the nearest word; ``known`` are the DeviceClasses of the cluster."""
-    words = [*HARDWARE, *known]
+    words = [*hardware(), *known]
     counts: dict[str, int] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
         kind, equals, number = part.partition("=")
@@ -69,7 +69,7 @@ def parse(text: str, known: list[str]) -> dict[str, int]:
             raise UsageError(
                 f"{kind!r} is neither a kind of hardware nor a DeviceClass"
                 + (f"; did you mean {near}?" if near else ""),
-                hint=f"a shape is KIND=COUNT,...: {', '.join(HARDWARE)}, or the name of a DeviceClass",
+                hint=f"a shape is KIND=COUNT,...: {', '.join(hardware())}, or the name of a DeviceClass",
             )
         if kind in counts:
             raise UsageError(f"{kind} occurs twice in shape {text}", hint=_ONCE)
@@ -86,7 +86,7 @@ def _class(stock: Stock, kind: str, *, named: bool) -> tuple[str, list[DeviceRow
     else the one that matches most."""
     if named:
         return kind, [row for row in stock.devices if kind in row.classes]
-    rows = [row for row in stock.devices if row.id.driver in HARDWARE[kind]]
+    rows = [row for row in stock.devices if row.id.driver in hardware()[kind]]
     matched: dict[str, list[DeviceRow]] = {}
     for row in rows:
         for name in row.classes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dractl.drivers.resources import drivers_of
+from dractl.facts import names
+from dractl.facts.resources import by_name, drivers_of, resources
 from dractl.model.nearest import nearest
 
 GPU, MIG = "gpu.nvidia.com", "mig.nvidia.com"
@@ -22,28 +23,6 @@ class Wanted(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-# Resource -> name of request and claim, class; the driver is that of drivers/resources.py.
-_EXACT = {
-    "nvidia.com/gpu": ("gpu", GPU),
-    "amd.com/gpu": ("gpu", "gpu.amd.com"),
-    "gpu.intel.com/i915": ("gpu", "gpu.intel.com"),
-    "gpu.intel.com/xe": ("gpu", "gpu.intel.com"),
-    "habana.ai/gaudi": ("gaudi", "gaudi.intel.com"),
-    "aws.amazon.com/neuron": ("neuron", "neuron.aws.com"),
-    "aws.amazon.com/neurondevice": ("neuron", "neuron.aws.com"),
-    "vpc.amazonaws.com/efa": ("efa", "efa.networking.k8s.aws"),
-    "google.com/tpu": ("tpu", "tpu.google.com"),
-    "rebellions.ai/npu": ("npu", "npu.rebellions.ai"),
-    "tenstorrent.com/chip": ("chip", "tenstorrent.com"),
-}
-_WITHOUT_DEVICES = {
-    "aws.amazon.com/neuroncore": "neuron.aws.com publishes whole Neuron devices, not cores; request "
-    "aws.amazon.com/neuron, or write the claim by hand",
-    "gpu.intel.com/i915_monitoring": "monitoring is an adminAccess request, which needs a namespace labelled "
-    "resource.kubernetes.io/admin-access; write the claim by hand",
-    "gpu.intel.com/xe_monitoring": "monitoring is an adminAccess request, which needs a namespace labelled "
-    "resource.kubernetes.io/admin-access; write the claim by hand",
-}
 _SHARING = (
     "{resource} is a replica of a shared device; the claim gets a whole device unless gpu.nvidia.com runs with "
     "consumableShares=N (since 0.5)"
@@ -69,10 +48,8 @@ def wanted(resource: str) -> Wanted | None:
     if "sriov" in pool.lower() and domain != SRIOV:
         expression = f'device.attributes["{SRIOV}"].resourceName == "{pool}"'
         return Wanted("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
-    if resource not in _EXACT:
-        return None
-    name, device_class = _EXACT[resource]
-    return Wanted(name, device_class, drivers_of(resource)[0])
+    row = by_name().get(resource)
+    return None if row is None else Wanted(row.request, row.device_class, row.drivers[0])
 
 
 def mig(suffix: str) -> Wanted:
@@ -92,8 +69,19 @@ def is_extended(resource: str) -> bool:
 
 def why_not(resource: str) -> str:
     """Why a resource has no claim."""
-    known = _WITHOUT_DEVICES.get(resource)
+    known = next((row.why for row in resources().without if row.name == resource), None)
     if known:
         return f"{resource}: {known}"
-    near = nearest(resource, _EXACT)
+    near = nearest(resource, by_name())
+    drivers = () if near else drivers_of(resource) or _of_vendor(resource)
+    if drivers:
+        return f"{resource}: no class of {' or '.join(drivers)} is known to stand for it; write the claim by hand"
     return f"{resource}: no DRA driver is known for it" + (f"; did you mean {near}?" if near else "")
+
+
+def _of_vendor(resource: str) -> tuple[str, ...]:
+    """The drivers of the vendor of a resource: those whose name, or one of whose resources, has its domain."""
+    domain = resource.partition("/")[0]
+    owners = (row.drivers for row in resources().resources if row.name.partition("/")[0] == domain)
+    own = (name for name in names() if name == domain or name.endswith(f".{domain}") if domain != "example.com")
+    return tuple(dict.fromkeys((*(name for drivers in owners for name in drivers), *own)))

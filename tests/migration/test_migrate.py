@@ -89,6 +89,8 @@ def test_the_template_is_in_the_namespace_of_the_pod() -> None:
         ("aws.amazon.com/neuroncore", 2, "whole Neuron devices"),
         ("nvidia.com/gpu", "${GPUS}", "filled in later"),
         ("example.com/widget", 1, "no DRA driver is known"),
+        ("nvidia.com/GH100_H100_PCIE", 1, "no class of gpu.nvidia.com"),
+        ("huawei.com/Ascend910", 1, "no class of npu.huawei.com is known to stand for it"),
     ],
 )
 def test_what_cannot_be_turned_is_left_alone_with_the_reason(resource: str, count: int | str, said: str) -> None:

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.drivers.resources import WITH_PLUGIN, drivers_of
+from dractl.facts.resources import drivers_of, with_plugin
 from dractl.lint.advice import Advice
 from dractl.objects import text
 
@@ -67,7 +67,7 @@ def check(run: Run) -> Iterator[Advice]:
         if not of_plugin:
             continue
         driver = run.driver_of(subject.selectors)
-        if driver in WITH_PLUGIN and driver not in of_plugin:
+        if driver in with_plugin() and driver not in of_plugin:
             yield Advice(
                 subject,
                 path,

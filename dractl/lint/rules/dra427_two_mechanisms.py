@@ -72,7 +72,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.drivers.resources import drivers_of
+from dractl.facts.resources import drivers_of
 from dractl.lint.advice import Advice
 from dractl.lint.published import wanted
 from dractl.lint.references import referenced

@@ -167,7 +167,7 @@ def _meant(name: str, real: set[str]) -> list[str]:
     if name in drivers() or name in real:
         return []
     if "/" in name:
-        from dractl.drivers.resources import drivers_of
+        from dractl.facts.resources import drivers_of
 
         return list(drivers_of(name))
     near = nearest_names(name, drivers(), 0.9, 2)[:1]

@@ -1,0 +1,78 @@
+"""Extended resources of device plugins and words for hardware, and the drivers and classes that stand for them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from msgspec import Struct
+
+from dractl.facts import pack
+
+
+class Resource(Struct, frozen=True, rename={"device_class": "class"}, forbid_unknown_fields=True):
+    """A resource: a whole name, or a prefix that ends in ``/`` or ``-``. ``drivers`` publish the hardware behind it,
+    the usual one first. ``request`` is a name for its request and claim, ``device_class`` the class that stands for it,
+    where one of the resource is one device of the class."""
+
+    name: str
+    drivers: tuple[str, ...]
+    request: str = ""
+    device_class: str = ""
+    source: str = ""
+    read: str = ""
+
+
+class Without(Struct, frozen=True, forbid_unknown_fields=True):
+    """A resource that no device stands for, and why."""
+
+    name: str
+    why: str
+    source: str = ""
+    read: str = ""
+
+
+class Resources(Struct, frozen=True, forbid_unknown_fields=True):
+    """``resources.json``; of several rows for a resource the first counts. ``hardware`` are the words of ``fit``: any
+    other word in a shape is the name of a DeviceClass."""
+
+    source: str
+    read: str
+    hardware: dict[str, tuple[str, ...]]
+    resources: tuple[Resource, ...]
+    without: tuple[Without, ...] = ()
+
+
+@cache
+def resources() -> Resources:
+    """The tables."""
+    return pack.current().read("resources.json", Resources)
+
+
+def hardware() -> dict[str, tuple[str, ...]]:
+    """Drivers by words for hardware."""
+    return resources().hardware
+
+
+@cache
+def by_name() -> dict[str, Resource]:
+    """The resources that a class stands for, by name."""
+    return {row.name: row for row in resources().resources if row.device_class}
+
+
+@cache
+def with_plugin() -> frozenset[str]:
+    """Drivers of hardware that a device plugin exists for, too."""
+    return frozenset(driver for row in resources().resources for driver in row.drivers)
+
+
+def drivers_of(resource: str) -> tuple[str, ...]:
+    """DRA drivers that publish the hardware behind an extended resource; empty if none is known."""
+    for row in resources().resources:
+        name = row.name
+        if resource == name or (name[-1] in "/-" and resource.startswith(name)) or resource.startswith(f"{name}-"):
+            return row.drivers
+    return ()
+
+
+for _known in (resources, by_name, with_plugin):
+    pack.forget_with(_known.cache_clear)
