@@ -117,6 +117,18 @@ def test_no_headline_of_explain_is_edited() -> None:
                 assert name != "headline", f"{path}:{part.lineno} edits a headline"
 
 
+def test_no_sentence_of_a_reason_is_edited() -> None:
+    """Nobody cuts or replaces a part of what a reason says: it is said in another way, or beside something else."""
+    makers = {"say", "said", "brief", "sentence"}
+    for path in (*modules("explain"), *modules("reasons"), *modules("report")):
+        for node in ast.walk(parsed(path)):
+            edited = node.value if isinstance(node, ast.Subscript | ast.Attribute) else None
+            made = (
+                isinstance(edited, ast.Call) and isinstance(edited.func, ast.Attribute) and edited.func.attr in makers
+            )
+            assert not made, f"{path}:{edited.lineno if edited else 0} edits a sentence"
+
+
 # The rooms from the ground up: each imports rooms before it only.
 FLOORS = (
     "facts",

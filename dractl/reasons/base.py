@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from dractl.reasons.next_step import NextStep
 from dractl.reasons.phrases import Scope, by_whom, held_by
@@ -73,8 +73,9 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
-        """The cause that a stop of one of the classes ``stops`` is, with what the cluster has instead."""
-        raise NotImplementedError
+        """The cause that a stop of one of the classes ``stops`` is, with what the cluster has instead. Unless a class
+        says otherwise it has the fields of the stop."""
+        return cls(**asdict(stop))
 
     def sentence(self, names: Names, scope: Scope) -> str:
         """What is wrong: the request first, then what was found, and what is allowed or nearest."""

@@ -306,10 +306,6 @@ class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
 
     old_form: bool = False
 
-    @classmethod
-    def of_stop(cls, stop: preenqueue.ClaimUnsetSource, scheduler: Scheduler) -> Cause:
-        return cls(pod_claim=stop.pod_claim, old_form=stop.old_form)
-
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"pod claim {self.pod_claim} names neither a resourceClaimName nor a resourceClaimTemplateName"
         return why + (" (the old form source: {…} is no longer read)" if self.old_form else "")
@@ -332,10 +328,6 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
 
     gates: tuple[str, ...] = ()
     queue: str = ""
-
-    @classmethod
-    def of_stop(cls, stop: preenqueue.SchedulingGated, scheduler: Scheduler) -> Cause:
-        return cls(gates=stop.gates, queue=stop.queue)
 
     def sentence(self, names: Names, scope: Scope) -> str:
         gates = ", ".join(self.gates)

@@ -163,10 +163,6 @@ class NoNodes(Cause, frozen=True, kw_only=True):
     stops = (attempt.NoNodes,)
     page = NodeFilter.page
 
-    @classmethod
-    def of_stop(cls, stop: attempt.NoNodes, scheduler: Scheduler) -> Cause:
-        return cls()
-
     def sentence(self, names: Names, scope: Scope) -> str:
         return "the input has no node on which the pod could run"
 

@@ -8,9 +8,9 @@ from dractl.reasons.passing_taints import aside
 from dractl.scheduler import rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, Taint
+    from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
     from dractl.model.core import Toleration
     from dractl.scheduler.rejection import NodeLabel, Rejection, Unmet
 
@@ -93,27 +93,23 @@ def toleration_text(toleration: Toleration | DeviceToleration) -> str:
 
 def selector_text(selector: NodeSelector) -> str:
     """``zone In a,b and gpu Exists or metadata.name In node-1``."""
-    terms = (
-        " and ".join(
-            f"{r.key} {r.operator} {','.join(r.values)}".rstrip() for r in (*term.match_expressions, *term.match_fields)
-        )
-        for term in selector.node_selector_terms
-    )
-    return " or ".join(terms) or "nothing"
+    return _terms(selector, _full)
 
 
-def _labels_text(selector: NodeSelector) -> str:
-    """``zone=a``: the same without fields, which the node affinity of volumes does not have."""
-    terms = (
-        " and ".join(
-            f"{r.key}={r.values[0]}"
-            if r.operator == "In" and len(r.values) == 1
-            else f"{r.key} {r.operator} {','.join(r.values)}".rstrip()
-            for r in term.match_expressions
-        )
-        for term in selector.node_selector_terms
+def labels_wanted(selector: NodeSelector) -> str:
+    """``zone=a and gpu Exists``: the same, shorter where one value is wanted."""
+    return _terms(
+        selector, lambda r: f"{r.key}={r.values[0]}" if r.operator == "In" and len(r.values) == 1 else _full(r)
     )
+
+
+def _terms(selector: NodeSelector, text: Callable[[NodeSelectorRequirement], str]) -> str:
+    terms = (" and ".join(map(text, (*t.match_expressions, *t.match_fields))) for t in selector.node_selector_terms)
     return " or ".join(filter(None, terms)) or "nothing"
+
+
+def _full(requirement: NodeSelectorRequirement) -> str:
+    return f"{requirement.key} {requirement.operator} {','.join(requirement.values)}".rstrip()
 
 
 def _sentence(wanted: Unmet) -> str:
@@ -156,7 +152,7 @@ def _sentence(wanted: Unmet) -> str:
         case rejection.VolumeMissing(claim):
             return f"PersistentVolumeClaim {claim} is bound to a volume that does not exist"
         case rejection.VolumeElsewhere(claim, selector):
-            return f"the volume of PersistentVolumeClaim {claim} can be used on nodes with {_labels_text(selector)}"
+            return f"the volume of PersistentVolumeClaim {claim} can be used on nodes with {labels_wanted(selector)}"
         case rejection.Provisioning(claim, node):
             return f"PersistentVolumeClaim {claim} is being provisioned for node {node}"
         case rejection.NoVolume(claim, storage_class):

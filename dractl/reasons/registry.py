@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dractl.reasons import (
-    amounts,
-    between,
-    binding,
-    capacity,
-    claims,
-    constraints,
-    devices,
-    gangs,
-    limits,
-    nodes,
-    pools,
-    scheduling,
-    selectors,
-    workloads,
-)
 from dractl.reasons.base import Cause, ReasonPage
 
 if TYPE_CHECKING:
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.stops import Late, Stop
 
-# In the order in which `dractl rule` lists their codes, as far as a pod gets.
-_MODULES = (
-    claims,
-    gangs,
-    limits,
-    pools,
-    selectors,
-    constraints,
-    devices,
-    capacity,
-    binding,
-    amounts,
-    nodes,
-    scheduling,
-    workloads,
-    between,
+# In the order in which `dractl rule` lists their codes; modules that it lacks come last.
+_ORDER = (
+    *("claims", "gangs", "limits", "pools", "selectors", "constraints", "devices", "capacity", "binding", "amounts"),
+    *("nodes", "scheduling", "workloads", "between"),
 )
+_NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {"registry"}
+_MODULES = [import_module(f"dractl.reasons.{name}") for name in (*_ORDER, *sorted(_NAMES.difference(_ORDER)))]
 
 _REASONS = tuple(
     kind

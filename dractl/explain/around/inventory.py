@@ -72,7 +72,7 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     found = of_node(scheduler, devices, question.key[1], survey)
     here = (question.key[1],)
-    causes: list[Cause] = [unusable_pool(pool, nodes=here) for pool in unusable.values()]
+    causes: list[Cause] = [replace(unusable_pool(pool), nodes=here) for pool in unusable.values()]
     if at(question.value, "spec", "unschedulable") is True:
         causes.append(NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here))
     drivers = tuple(

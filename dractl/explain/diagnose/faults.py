@@ -26,31 +26,29 @@ if TYPE_CHECKING:
 def fatal(case: Case, verdict: NodeVerdict, survey: Survey) -> Cause:
     """The cause of an error that ends the attempt for all nodes."""
     assert isinstance(verdict.outcome, Fatal)
-    fault, nodes = verdict.outcome.fault, (verdict.name,)
+    fault = verdict.outcome.fault
     claim = case.claims.get(fault.claim or "") or next(iter(case.claims.values()), None)
     match fault.kind:
         case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid" if fault.pool is not None:
             pool = next((p for p in survey.pools if (p.driver, p.pool) == fault.pool), None)
             if pool is not None:
-                return unusable(pool, fault.request, all_mode=fault.kind != "pool-reached", nodes=nodes)
+                return unusable(pool, fault.request, all_mode=fault.kind != "pool-reached")
         case "limit":
             mine = [r for r in survey.requests if claim and r.claim == claim.full_name]
             want = sum(r.wanted for r in mine if r.ref.alternative is None) or None
             refs = tuple(r.ref for r in mine) or ((fault.request,) if fault.request is not None else ())
-            return ClaimLimit(claim=fault.claim or "", requests=refs, want=want, nodes=nodes)
+            return ClaimLimit(claim=fault.claim or "", requests=refs, want=want)
         case "selector" | "selector-empty":
-            return _selector(case, fault, survey, nodes)
+            return _selector(case, fault, survey)
         case "constraint":
             unmet = next((c for c in survey.constraints if not c.satisfiable), None)
             unmet = unmet or next(iter(survey.constraints), None)
             constraint = f"{unmet.kind} {unmet.attribute}" if unmet else None
-            return AllUnderConstraint(
-                request=fault.request, constraint=constraint, devices=_devices(fault), nodes=nodes
-            )
-    return of_fault(case, fault, None, nodes)
+            return AllUnderConstraint(request=fault.request, constraint=constraint, devices=_devices(fault))
+    return of_fault(case, fault, None)
 
 
-def of_fault(case: Case, fault: Fault, request: RequestSurvey | None, nodes: tuple[str, ...] = ()) -> Cause:
+def of_fault(case: Case, fault: Fault, request: RequestSurvey | None) -> Cause:
     """The cause of a fault of which nothing is known but what it says itself."""
     ref = request.ref if request is not None else fault.request
     device_class = (request.device_class or None) if request is not None else fault.device_class
@@ -61,28 +59,23 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None, nodes: tup
     pod_claim = claim.name or None if claim is not None else None
     match fault.kind:
         case "class-unnamed" | "class-missing":
-            return ClassMissing(request=ref, device_class=device_class, upstream=fault.text, nodes=nodes)
+            return ClassMissing(request=ref, device_class=device_class, upstream=fault.text)
         case "gate-off":
             return GateOff(
-                request=ref,
-                device_class=device_class,
-                gate=fault.gate,
-                upstream=fault.text,
-                devices=_devices(fault),
-                nodes=nodes,
+                request=ref, device_class=device_class, gate=fault.gate, upstream=fault.text, devices=_devices(fault)
             )
         case "selector" | "selector-empty":
-            return SelectorError(request=ref, device_class=device_class, upstream=fault.text, nodes=nodes)
+            return SelectorError(request=ref, device_class=device_class, upstream=fault.text)
         case "limit":
             refs = (ref,) if ref is not None else ()
-            return ClaimLimit(claim=fault.claim or full_name or "", requests=refs, nodes=nodes)
+            return ClaimLimit(claim=fault.claim or full_name or "", requests=refs)
         case "pool-incomplete" | "pool-invalid" | "pool-reached" | "pools-invalid":
             kind = PoolIncomplete if fault.kind == "pool-incomplete" else PoolInvalid
             driver, name = fault.pool or ("", "")
             pool = f"{driver}/{name}" if fault.pool is not None else ""
-            return kind(request=ref, driver=driver, pool=pool, upstream=fault.text, nodes=nodes)
+            return kind(request=ref, driver=driver, pool=pool, upstream=fault.text)
         case "constraint":
-            return AllUnderConstraint(request=ref, devices=_devices(fault), nodes=nodes)
+            return AllUnderConstraint(request=ref, devices=_devices(fault))
         case "node-selector" | "panic":
             return UpstreamBug(
                 pod_claim=pod_claim,
@@ -91,20 +84,14 @@ def of_fault(case: Case, fault: Fault, request: RequestSurvey | None, nodes: tup
                 effect=fault.text,
                 issue=fault.issue,
                 devices=_devices(fault),
-                nodes=nodes,
             )
         case _:
             return SchedulerError(
-                pod_claim=pod_claim,
-                claim=full_name,
-                request=ref,
-                upstream=fault.text,
-                devices=_devices(fault),
-                nodes=nodes,
+                pod_claim=pod_claim, claim=full_name, request=ref, upstream=fault.text, devices=_devices(fault)
             )
 
 
-def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) -> Cause:
+def _selector(case: Case, fault: Fault, survey: Survey) -> Cause:
     """A selector that fails, with the values that its devices have."""
     for request in survey.requests:
         for stage in request.stages:
@@ -125,9 +112,8 @@ def _selector(case: Case, fault: Fault, survey: Survey, nodes: tuple[str, ...]) 
                 on=nodes_of(case, failing),
                 devices=tuple(map(str, failing)),
                 evaluated=case.evaluated(stage.expression or "", failing),
-                nodes=nodes,
             )
-    return of_fault(case, fault, None, nodes)
+    return of_fault(case, fault, None)
 
 
 def nodes_of(case: Case, devices: Sequence[DeviceID]) -> tuple[str, ...]:

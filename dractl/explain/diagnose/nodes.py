@@ -100,7 +100,7 @@ def _node(case: Case, verdict: NodeVerdict) -> NodeFindings:
 def _unallocatable(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cause]:
     """Why the claims cannot be allocated on a node, what got furthest first."""
     if isinstance(verdict.outcome, Fatal):
-        return [fatal(case, verdict, survey)]
+        return [_at(fatal(case, verdict, survey), verdict)]
     found: list[Cause] = []
     for group in _by_request(survey.requests):
         if not any(request.enough for request in group):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dractl.reasons.pools import PoolIncomplete, PoolInvalid, PoolObsolete
 
@@ -13,38 +13,20 @@ if TYPE_CHECKING:
 
 
 def unusable(
-    pool: PoolSurvey,
-    request: RequestRef | None = None,
-    *,
-    device_class: str | None = None,
-    all_mode: bool = False,
-    nodes: tuple[str, ...] = (),
+    pool: PoolSurvey, request: RequestRef | None = None, *, device_class: str | None = None, all_mode: bool = False
 ) -> OfPool:
     """Why a pool is not used. ``all_mode``: it stops ``request``, which wants all devices."""
-    name = f"{pool.driver}/{pool.pool}"
+    facts: dict[str, Any] = {
+        "driver": pool.driver,
+        "pool": f"{pool.driver}/{pool.pool}",
+        "have": pool.slices,
+        "want": pool.expected,
+        "generation": pool.generation,
+        "request": request,
+        "device_class": device_class,
+        "all_mode": all_mode,
+    }
     if pool.state == "invalid":
         fault = pool.fault.text if pool.fault is not None else "its slices contradict each other"
-        return PoolInvalid(
-            driver=pool.driver,
-            pool=name,
-            have=pool.slices,
-            want=pool.expected,
-            generation=pool.generation,
-            fault=fault,
-            request=request,
-            device_class=device_class,
-            all_mode=all_mode,
-            nodes=nodes,
-        )
-    kind = PoolIncomplete if pool.state == "incomplete" else PoolObsolete
-    return kind(
-        driver=pool.driver,
-        pool=name,
-        have=pool.slices,
-        want=pool.expected,
-        generation=pool.generation,
-        request=request,
-        device_class=device_class,
-        all_mode=all_mode,
-        nodes=nodes,
-    )
+        return PoolInvalid(**facts, fault=fault)
+    return (PoolIncomplete if pool.state == "incomplete" else PoolObsolete)(**facts)

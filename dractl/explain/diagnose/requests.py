@@ -18,7 +18,7 @@ from dractl.reasons.constraints import AttributeMissing
 from dractl.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
 from dractl.reasons.limits import GateOff
 from dractl.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
-from dractl.reasons.refusals import toleration_text
+from dractl.reasons.refusals import labels_wanted, toleration_text
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> 
                 **_where(request),
                 driver=item.spec.driver,
                 slice=item.metadata.name,
-                selectors=(_selector_text(item.spec.node_selector),),
+                selectors=(labels_wanted(item.spec.node_selector),),
                 keys=tuple(
                     e.key for term in item.spec.node_selector.node_selector_terms for e in term.match_expressions
                 ),
@@ -352,16 +352,3 @@ def _amount(text: str | None) -> float:
         return float(Quantity.parse(text or "0").milli_value())
     except ValueError:
         return 0.0
-
-
-def _selector_text(selector: object) -> str:
-    terms = []
-    for term in getattr(selector, "node_selector_terms", ()):
-        parts = []
-        for e in (*term.match_expressions, *term.match_fields):
-            if e.operator == "In" and len(e.values) == 1:
-                parts.append(f"{e.key}={e.values[0]}")
-            else:
-                parts.append(f"{e.key} {e.operator} {','.join(e.values)}".rstrip())
-        terms.append(" and ".join(parts))
-    return " or ".join(terms)
