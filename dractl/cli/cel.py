@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
-from dractl.cli import common, driver_options
+from dractl.cel import environment, require
+from dractl.cel.trials import Answer, TriedDevice, tried
+from dractl.cli import common, driver_options, terminal
 from dractl.errors import UsageError
+from dractl.lint import lint
+from dractl.lint.hints import help_of
+from dractl.manifests import load
+from dractl.objects import identity, newest
+from dractl.report import cel_json, cel_text
+from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dractl.cel import Program
-    from dractl.cel.trials import Answer, TriedDevice
     from dractl.cluster import ClusterState
     from dractl.model import Target
 
@@ -71,12 +80,6 @@ def command(
 
     Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware dgx-h100`
     """
-    import sys
-
-    from dractl.cli import terminal
-    from dractl.report import cel_json, cel_text
-    from dractl.report.canvas import Canvas
-
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
@@ -99,7 +102,6 @@ def command(
 def _read(expression: str) -> str:
     if expression != "-":
         return expression
-    import sys
 
     content = sys.stdin.buffer.read(_MOST_INPUT + 1)
     if len(content) > _MOST_INPUT:
@@ -119,10 +121,7 @@ def _answer(
     drivers: Sequence[str],
     configured: driver_options.Configured,
 ) -> Answer:
-    from dractl.cel import environment, require
-    from dractl.cel.trials import Answer, tried
     from dractl.cli import published
-    from dractl.lint.hints import help_of
 
     require("dractl cel")
     program = environment(target, "new").compile(text)
@@ -150,11 +149,6 @@ def _answer(
 
 def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ...]:
     """What lint reports of the expression beyond the API server's verdict, such as names that no driver publishes."""
-    import json
-
-    from dractl.lint import lint
-    from dractl.manifests import load
-
     spec = {"selectors": [{"cel": {"expression": text}}]}
     device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}, "spec": spec}
     found = lint(load(["-"], stdin=json.dumps(device_class).encode()), target).findings
@@ -171,9 +165,6 @@ def _named(program: Program) -> set[str]:
 
 
 def _published(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:
-    from dractl.cel.trials import TriedDevice
-    from dractl.objects import identity, newest
-
     for state in states:
         for (driver, pool), slices in newest(state.slices, identity).items():
             for item in slices:

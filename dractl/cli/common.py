@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +12,16 @@ from typer import Option
 from dractl import atomic
 from dractl.cli import terminal
 from dractl.errors import InputError, UsageError
+from dractl.lint import config as configurations
+from dractl.lint.config import Config as Configuration
+from dractl.model import Target
+from dractl.model.nearest import nearest
+from dractl.model.releases import NEWEST, is_newer, parse_gates
 from dractl.report.plain import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.lint.config import Config as Configuration
     from dractl.model import Target
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")]
@@ -52,7 +57,6 @@ def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:
     """``value`` if ``option`` allows it; a usage error with the nearest name otherwise."""
     if value in allowed:
         return value
-    from dractl.model.nearest import nearest
 
     near = nearest(value, allowed)
     raise UsageError(
@@ -74,8 +78,6 @@ def choose_output(value: str, allowed: tuple[str, ...]) -> str:
 
 def write_report(text: str, output_file: Path | None) -> None:
     """Writes the report to standard output or to ``--output-file``."""
-    import sys
-
     text = harmless(text)
     if text and not text.endswith("\n"):
         text += "\n"
@@ -90,12 +92,10 @@ def write_report(text: str, output_file: Path | None) -> None:
 
 def configuration(path: Path | None, isolated: bool) -> Configuration:
     """The configuration file: ``--config``, else the nearest one; empty with ``--isolated``."""
-    from dractl.lint.config import Config, find, read
-
     if path is not None:
-        return read(path)
-    found = None if isolated else find(Path.cwd())
-    return read(found) if found else Config()
+        return configurations.read(path)
+    found = None if isolated else configurations.find(Path.cwd())
+    return configurations.read(found) if found else Configuration()
 
 
 def environment(isolated: bool) -> dict[str, str]:
@@ -109,8 +109,6 @@ def asked(
     release: str | None, gates: str | None, settings: Configuration, variables: Mapping[str, str]
 ) -> tuple[str | None, dict[str, bool]]:
     """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
-    from dractl.model.releases import parse_gates
-
     return (
         release or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version,
         {**settings.feature_gates, **parse_gates(gates or variables.get("FEATURE_GATES", ""))},
@@ -120,15 +118,11 @@ def asked(
 def target(release: str | None, gates: dict[str, bool]) -> Target:
     """The target of ``--kubernetes-version`` and ``--feature-gates``, with a notice if the release is newer than dractl
     knows."""
-    from dractl.model import NEWEST, Target
-
     tell_if_newer(release)
     return Target.of(release or NEWEST, gates)
 
 
 def tell_if_newer(release: str | None) -> None:
     """A notice if the rules of another release than the requested one are used."""
-    from dractl.model.releases import NEWEST, is_newer
-
     if release and is_newer(release):
         terminal.notice(f"Kubernetes {release} is newer than dractl knows: the rules of {NEWEST} are used")

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.cli import published, terminal
-from dractl.errors import UsageError
+from dractl.errors import InputError, UsageError
+from dractl.explain import Options, everything, find
+from dractl.explain.around.machines import Described, compare as ask
+from dractl.report import explain_machines, explain_text
+from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +50,6 @@ def compare(
     to_file: bool,
 ) -> tuple[str, bool]:
     """The machines that serve each subject, as a report; and whether each subject is served by one."""
-    from dractl.explain import Options
-    from dractl.explain.around.machines import compare as ask
-    from dractl.report import explain_machines
-
     specs = published.machines(hardware)
     if not specs:
         raise UsageError("--hardware names no machine", hint="`dractl render --list-hardware` lists the named ones")
@@ -66,7 +66,6 @@ def compare(
 
 def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> Described:
     from dractl.drivers.hardware import labels_of, setter
-    from dractl.explain.around.machines import Described
 
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}
@@ -76,9 +75,6 @@ def _described(spec: str, classes: ClusterState, target: Target, configured: Con
 
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     """The named subjects, else the pending ones, else the templates: a file of claims often has nothing else."""
-    from dractl.errors import InputError
-    from dractl.explain import everything, find
-
     names, where = cluster.sources.names, cluster.namespace
     found = [q for name in names for q in find(state, name, where, cluster.kinds)] or everything(state, where)
     if not found:
@@ -91,9 +87,6 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
 
 def _text(comparisons: Sequence[Comparison], verbose: int, *, to_file: bool) -> str:
     """The tables; with -v, also the whole answer for each machine that does not serve."""
-    from dractl.report import explain_machines, explain_text
-    from dractl.report.canvas import Canvas
-
     out = sys.stdout
     canvas = Canvas(unicode=False)
     if not to_file:

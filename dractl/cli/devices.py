@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 from typer import Argument, Option
 
-from dractl.cli import common, source, terminal
-from dractl.errors import InputError, UsageError
+from dractl.capacity import copies, inventory, place, plugins, problems
+from dractl.cel import environment
+from dractl.cli import common, source, terminal, watching
+from dractl.cluster.devices import Devices
+from dractl.cluster.state import maps_at, text_at
+from dractl.errors import DractlError, InputError, UsageError
+from dractl.model import Target
+from dractl.model.nearest import nearest
+from dractl.report import capacity_json, capacity_text
+from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
@@ -96,7 +106,6 @@ def command(
     if watch:
         if output not in ("table", "wide"):
             raise UsageError("--watch shows a table", hint="omit -o, or give -o wide")
-        from dractl.cli import watching
 
         watching.repeat(watching.tolerant(once))
         return
@@ -115,10 +124,6 @@ def _report(
     output: str,
     to_file: object,
 ) -> str:
-    from msgspec.structs import replace
-
-    from dractl.capacity import inventory, plugins, problems
-
     with terminal.progress() as tell:
         stock = inventory(cluster.state, cluster.features, tell)
     unread = cluster.state.rights.unread
@@ -144,8 +149,6 @@ def _report(
     stock = replace(stock, devices=tuple(chosen), pools=kept)
     offered = tuple(p for p in offered if node in (None, p.node)) if driver is None and device_class is None else ()
     if output == "json":
-        from dractl.report import capacity_json
-
         return capacity_json.devices(stock, offered, faults, cluster.features.release, unread)
     if output == "openmetrics":
         from dractl.report import capacity_openmetrics
@@ -155,8 +158,6 @@ def _report(
         from dractl.report import capacity_html
 
         return capacity_html.devices(stock, offered, faults, [] if unread else _templates(cluster), _hidden(cluster))
-    from dractl.report import capacity_text
-    from dractl.report.canvas import Canvas
 
     canvas = Canvas(unicode=False)
     if to_file is None:
@@ -178,8 +179,6 @@ def _check_names(
     device_class: str | None,
 ) -> None:
     """Raises InputError for a node, driver or class that the input does not have."""
-    from dractl.model.nearest import nearest
-
     state = cluster.state
     nodes = {name for _, name in state.all("Node")} | {row.node for row in stock.devices if row.node}
     nodes |= {p.node for p in offered}
@@ -211,12 +210,6 @@ _TEMPLATES, _NODES = 6, 6000  # templates whose copies are counted on a page, mu
 
 def _templates(cluster: Cluster) -> list[Fit]:
     """How many more copies of the cluster's templates fit; if there are many, of those that most pods use."""
-    from collections import Counter
-
-    from dractl.capacity import copies, place
-    from dractl.cluster.state import maps_at, text_at
-    from dractl.errors import DractlError
-
     used = Counter(
         (key[0], text_at(reference, "resourceClaimTemplateName"))
         for key, pod in cluster.state.all("Pod").items()
@@ -239,10 +232,6 @@ def _templates(cluster: Cluster) -> list[Fit]:
 
 def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[DeviceRow]:
     """Rows for whose device a CEL expression is true. Raises UsageError if it does not compile."""
-    from dractl.cel import environment
-    from dractl.cluster.devices import Devices
-    from dractl.model import Target
-
     features = cluster.features
     gates = features.on if features.cel_on is None else features.cel_on
     program = environment(Target(features.release, gates), "stored").compile(selector)

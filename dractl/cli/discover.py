@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import yaml
 from typer import Exit, Option
 
-from dractl.cli import common
+from dractl.cli import common, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
-from dractl.errors import UsageError
+from dractl.discovery.suggestion import parse, suggest
+from dractl.errors import Unsupported, UsageError
+from dractl.report import machine_matrix, machine_table, machine_tree
+from dractl.report.canvas import Canvas
+from dractl.report.plain import inert
+from dractl.topology import snapshot as snapshots
+from dractl.topology.diff import differences
+from dractl.topology.wire import encode
 
 if TYPE_CHECKING:
     from dractl.discovery.publication import Publication
@@ -76,8 +86,6 @@ def command(
     color: common.Color = "auto",
 ) -> None:
     """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
-    from dractl.cli import terminal
-
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
@@ -96,8 +104,6 @@ def command(
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     machine = read_node(sysfs_root, snapshot)
     if save is not None:
-        from dractl.topology import snapshot as snapshots
-
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
     if suggest is not None:
@@ -117,22 +123,13 @@ def _refuse_together(modes: list[str]) -> None:
 
 def _canvas(default: int = 100) -> Canvas:
     """The capabilities of standard output; ``default`` columns if it is not a terminal."""
-    import sys
-
-    from dractl.cli import terminal
-    from dractl.report.canvas import Canvas
-
     width = terminal.width(sys.stdout, default)
     return Canvas(width, terminal.use_unicode(sys.stdout), terminal.use_color(sys.stdout))
 
 
 def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
     """Prints the differences; returns the exit code, 1 if there are any."""
-    import json
-
     from dractl.report import machine_diff
-    from dractl.topology.diff import differences
-    from dractl.topology.wire import encode
 
     if output not in ("tree", "json"):
         raise UsageError(f"--diff cannot print {output}; it prints text, or JSON with -o json")
@@ -147,10 +144,7 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
 
 def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output: str, output_file: Path | None) -> int:
     """Prints the checks; returns the exit code, 1 if something is missing."""
-    import json
-
     from dractl.report import machine_check
-    from dractl.topology.wire import encode
 
     if output not in ("tree", "json"):
         raise UsageError(f"--check cannot print {output}; it prints text, or JSON with -o json")
@@ -200,8 +194,6 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
         from dractl.report import machine_html
 
         return machine_html.render(machine, publication)
-    from dractl.report import machine_matrix, machine_table, machine_tree
-    from dractl.report.plain import inert
 
     if output == "matrix":
         return inert(machine_matrix.render(machine, _canvas(), publication=publication))
@@ -211,15 +203,9 @@ def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
 
 
 def _data(machine: Machine, publication: Publication, output: str) -> str:
-    from dractl.topology import snapshot as snapshots
-    from dractl.topology.wire import encode
-
     value = snapshots.to_json(machine) | {"publishedDevices": [encode(device) for device in publication.devices]}
     if output == "json":
-        import json
-
         return json.dumps(value, indent=1, ensure_ascii=False)
-    import yaml
 
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
 
@@ -233,9 +219,7 @@ def _rendering(machine: Machine, target: Target) -> Rendering:
 
 def _publication(machine: Machine, target: Target) -> Publication:
     """Devices that the drivers would publish; none on releases for which dractl renders no ResourceSlices."""
-    from dractl.cli import terminal
     from dractl.discovery.publication import NOTHING, publication
-    from dractl.errors import Unsupported
 
     try:
         return publication(_rendering(machine, target), machine)
@@ -246,11 +230,6 @@ def _publication(machine: Machine, target: Target) -> Publication:
 
 def _suggest(machine: Machine, shape: str, target: Target, output_file: Path | None) -> None:
     """Prints the claim with the closest alignment that the node can satisfy."""
-    import yaml
-
-    from dractl.cli import terminal
-    from dractl.discovery.suggestion import parse, suggest
-
     suggestion = suggest(parse(shape), _rendering(machine, target), target)
     if suggestion is None:
         terminal.complain(

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from typer import Option
 
 from dractl.errors import UsageError
+from dractl.model.nearest import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +74,6 @@ def versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict
 def settings(given: Sequence[str]) -> dict[str, dict[str, str]]:
     """Options by driver. Raises UsageError for an option that the driver does not have."""
     from dractl.drivers import find
-    from dractl.model.nearest import nearest_names
 
     found: dict[str, dict[str, str]] = {}
     for text in given:

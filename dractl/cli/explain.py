@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
-from dractl.cli import common, described, driver_options, source, terminal
+from dractl.cli import common, driver_options, source, terminal, watching
+from dractl.cluster.kinds import check_namespace
+from dractl.cluster.labels import parse
+from dractl.cluster.state import maps_at, text_at
 from dractl.errors import InputError, UsageError
+from dractl.explain import Explainer, Options, everything, explain_each, find, labelled
+from dractl.explain.around.each import without_question
+from dractl.explain.around.groups import groups
+from dractl.explain.unread import decided
+from dractl.report import explain_groups, explain_json, explain_text
+from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from dractl.cli.source import Cluster
@@ -96,6 +106,8 @@ def command(
         )
     configured = driver_options.configured(driver_version, driver_option, hardware)
     if hardware:
+        from dractl.cli import described
+
         described.refuse(output, patch=patch, node=node is not None, devices=bool(devices))
 
     def once(*, aged: bool = True) -> tuple[str, bool]:
@@ -116,6 +128,8 @@ def command(
             isolated=isolated,
         )
         if hardware or network_devices:
+            from dractl.cli import described
+
             gates = common.asked(
                 None, feature_gates, common.configuration(config, isolated), common.environment(isolated)
             )[1]
@@ -130,7 +144,6 @@ def command(
     if watch:
         if output != "text" or patch:
             raise UsageError("--watch prints only text", hint="omit -o and --patch")
-        from dractl.cli import watching
 
         # In a pipe a report is printed only if it differs, and an age always does.
         watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
@@ -143,12 +156,8 @@ def command(
 
 def _questions(cluster: Cluster, selector: str | None) -> tuple[list[Question], list[InputError]]:
     """The named or labelled subjects, or everything that is pending; and the names, of several, that nothing has."""
-    from dractl.explain import everything, find, labelled
-
     state, names = cluster.state, cluster.sources.names
     if selector is not None:
-        from dractl.cluster.labels import parse
-
         return labelled(state, names, parse(selector), cluster.namespace, cluster.kinds), []
     if not names:
         return everything(state, cluster.namespace, cluster.files), []
@@ -176,10 +185,6 @@ def _answer(
     aged: bool,
 ) -> tuple[str, bool]:
     """The report, with the ages of the subjects or without, and whether everything asked about fits."""
-    from dractl.cluster.state import text_at
-    from dractl.explain import Explainer, Options, explain_each
-    from dractl.explain.around.each import without_question
-
     state, sources = cluster.state, cluster.sources
     questions, missing = _questions(cluster, selector)
     if not questions:
@@ -214,9 +219,6 @@ def _answer(
 
 def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
     """The named workloads and gangs, each as a whole; none if their objects may not be read."""
-    from dractl.explain.around.groups import groups
-    from dractl.explain.unread import decided
-
     if not decided(cluster.state.rights):
         return []
     with terminal.progress() as tell:
@@ -225,9 +227,6 @@ def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
 
 def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:
     """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
-    from dractl.cluster.kinds import check_namespace
-    from dractl.explain import everything
-
     state, where = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
         raise InputError("there is nothing to explain: no pod and no claim", hint=_what_is_there(state))
@@ -241,8 +240,6 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
         terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
     here = f" in namespace {where}" if where is not None else ""
     if output == "json":
-        from dractl.report import explain_json
-
         return explain_json.render([], listed=True)
     among = f" of those with {selector}" if selector is not None else ""
     said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
@@ -255,8 +252,6 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
 
 def _tell_what_is_missing(cluster: Cluster) -> None:
     """A notice for dumps that have pods, but none of the objects that determine their devices."""
-    from dractl.cluster.state import maps_at
-
     state = cluster.state
     kinds = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass")
     if cluster.sources.live or any(state.has(kind) for kind in kinds):
@@ -276,8 +271,6 @@ def _what_is_there(state: ClusterState) -> str:
 
 def _render(explanations: list[Explanation], groups: list[Group], output: str, *, listed: bool) -> str:
     if output == "json":
-        from dractl.report import explain_json
-
         return explain_json.render(explanations, listed=listed, groups=groups)
     from dractl.report import explain_html
 
@@ -288,11 +281,6 @@ def _text(
     explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool, aged: bool
 ) -> str:
     """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
-    import time
-
-    from dractl.report import explain_groups, explain_text
-    from dractl.report.canvas import Canvas
-
     out = sys.stdout
     canvas = Canvas(unicode=False)
     if not to_file:

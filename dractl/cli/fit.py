@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from typer import Argument, Exit, Option
 
+from dractl.capacity import changes, copies, inventory, most, place, stranded
+from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, source, terminal
+from dractl.cluster import sources
+from dractl.cluster.podgroups import object_of
+from dractl.cluster.state import GROUPS
 from dractl.errors import InputError, UsageError
+from dractl.explain import Explainer, Options, Question
+from dractl.model import Target
+from dractl.report import capacity_json, capacity_text
+from dractl.report.canvas import Canvas
+from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,11 +143,8 @@ def command(
 
 
 def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -> Copies:
-    from dractl.capacity import copies
-
     if own:
         return _of_file(cluster, state, own[0])
-    from dractl.capacity.shapes import is_shape, of_shape
 
     shape = name.replace("+", ",")
     if is_shape(state, shape):
@@ -150,9 +158,6 @@ _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Copies:
     """The workload or pod of a file, else its template, else its claim; the file's objects are added to the
     cluster's."""
-    from dractl.capacity import copies
-    from dractl.cluster import sources
-
     written = sources.state_of(sources.Sources((), (path,)), namespace=cluster.namespace)
     others = [kind for kind in written.kinds if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")]
     pods = [kind for kind in others if kind == "Pod" or kind not in _known_kinds()]
@@ -165,15 +170,11 @@ def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Copies:
 
 
 def _known_kinds() -> frozenset[str]:
-    from dractl.cluster.state import GROUPS
-
     return frozenset(GROUPS) - {"Pod"}
 
 
 def _tell_of_group(subject: Copies) -> None:
     """A notice that copies of a pod in a group are placed by themselves."""
-    from dractl.cluster.podgroups import object_of
-
     found = object_of(subject.pod)
     if found is not None:
         kind, (_, name) = found
@@ -184,22 +185,17 @@ def _tell_of_group(subject: Copies) -> None:
 
 
 def _placed(cluster: Cluster, subject: Copies) -> Fit:
-    from dractl.capacity import place
-
     with terminal.progress() as tell:
         return place(subject, cluster.features, tell=tell)
 
 
 def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | None) -> ClusterState:
     """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
-    from dractl.capacity import changes
-
     state = cluster.state
     for target in without:
         state = changes.without(state, target, cluster.namespace)
     for number, text in enumerate(add, 1):
         from dractl.cli import published
-        from dractl.model import Target
 
         what, _, count = text.partition("*")
         if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
@@ -213,7 +209,6 @@ def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
     """The reason why the next copy stays pending, as explain reports it; None if it does not."""
     if found.stopped.fits and not found.undecided:
         return None
-    from dractl.explain import Explainer, Options, Question
 
     pod = found.subject.copy(found.fits + 1)
     del pod["metadata"]["uid"]  # its claims are made from their templates
@@ -224,9 +219,6 @@ def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
     """The parts that every format shows besides the number."""
-    from dractl.capacity import most, stranded
-    from dractl.scheduler.attempt import Scheduler
-
     with terminal.progress() as tell:
         packed = most(found, cluster.features, tell) if pack else None
         tell("looking for stranded devices")
@@ -242,10 +234,6 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
 
 
 def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) -> str:
-    import json
-
-    from dractl.report import capacity_json
-
     release = cluster.features.release
     values = []
     for fit in found:
@@ -260,7 +248,6 @@ def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) 
 
 
 def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
-    from dractl.capacity import inventory
     from dractl.report import capacity_html
 
     if len(found) > 1:
@@ -273,9 +260,6 @@ def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
 
 
 def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:
-    from dractl.report import capacity_text
-    from dractl.report.canvas import Canvas
-
     canvas = Canvas(unicode=False)
     if not to_file:
         out = sys.stdout

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from msgspec import Struct
 from typer import Argument, Exit, Option
 
-from dractl.cli import common, driver_options
-from dractl.errors import InputError
+from dractl.cel_library import why_not
+from dractl.cli import common, driver_options, fixing, terminal, watching
+from dractl.cli.rendering import build, renderer
+from dractl.cli.terminal import notice
+from dractl.errors import InputError, Unsupported, UsageError
+from dractl.lint import lint, registry
+from dractl.lint.cache import Cache
+from dractl.lint.config import baseline as fingerprints
+from dractl.lint.finding import Report
+from dractl.lint.part import Question
+from dractl.lint.registry import CONSUMERS
+from dractl.lint.relevance import concern
+from dractl.lint.run import apart, is_large, lint_listed
+from dractl.lint.selection import Selection
+from dractl.manifests import Skipped, load_readable
+from dractl.manifests.built import built
+from dractl.manifests.files import Entry, listed
+from dractl.manifests.kustomize import is_kustomization
+from dractl.model.releases import COMPARED
+from dractl.report import lint_summary
+from dractl.report.canvas import Canvas
+from dractl.report.plain import harmless, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -161,8 +185,6 @@ def command(
 
     Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
     """
-    from dractl.errors import UsageError
-
     common.settle(color, quiet)
     settings, environment = common.configuration(config, isolated), common.environment(isolated)
     outputs = _outputs(output or [environment.get("OUTPUT", "full")], output_file, statistics=statistics, quiet=quiet)
@@ -238,10 +260,6 @@ class Job(Struct, frozen=True):
 
     def load(self, overlay: Mapping[str, bytes]) -> Inputs:
         """The input, with some files replaced."""
-        from dractl.cli.rendering import renderer
-        from dractl.manifests import load_readable
-        from dractl.manifests.files import listed
-
         inputs = load_readable(
             self.paths,
             stdin=self.stdin,
@@ -259,15 +277,10 @@ class Job(Struct, frozen=True):
         """The input with the objects of its kustomizations."""
         if not self.render or self.changed_files:
             return inputs
-        from dractl.manifests import Skipped
-        from dractl.manifests.kustomize import is_kustomization
 
         files = [item.path for item in entries if not isinstance(item, Skipped)]
         if not any(map(is_kustomization, files)):
             return inputs
-        from dractl.cli.rendering import build
-        from dractl.lint.relevance import concern
-        from dractl.manifests.built import built
 
         return built(inputs, files, build, lambda document: concern(document.value) == "claims")
 
@@ -275,8 +288,6 @@ class Job(Struct, frozen=True):
         """The report on the input, with some files replaced; notices about it the first time."""
         report = None if overlay else self._of_many()
         if report is None:
-            from dractl.lint import lint
-
             inputs = self.load(overlay or {})
             if not overlay:
                 self._tell_of_devices(inputs)
@@ -295,17 +306,11 @@ class Job(Struct, frozen=True):
 
     def _of_many(self) -> Report | None:
         """The report on many files, by several processes or from the cache; None if neither pays off."""
-        from dractl.lint.run import apart, is_large, lint_listed
-        from dractl.manifests.files import Entry, listed
-
         if self.stdin is not None or self.inventory is not None:
             return None
         entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files))
         if not is_large(entries):
             return None
-        from dractl.lint.cache import Cache
-        from dractl.lint.part import Question
-        from dractl.manifests.kustomize import is_kustomization
 
         question = Question(
             self.target, self.selection, assumed=self.assumed, consumers=self.consumers, versions=self.versions
@@ -324,8 +329,6 @@ class Job(Struct, frozen=True):
 
     def _tell_of_devices(self, inputs: Inputs) -> None:
         """A notice of the assumptions about the devices."""
-        from dractl.cli.terminal import notice
-
         devices = self.inventory
         if devices and not devices.classes and not any(d.kind == "DeviceClass" for d in inputs.documents):
             names = ", ".join(devices.assumed)
@@ -338,9 +341,6 @@ class Job(Struct, frozen=True):
 
 def _tell(report: Report) -> None:
     """Notices about skipped files, and about checks that cannot be done here."""
-    from dractl.cel_library import why_not
-    from dractl.cli.terminal import notice
-
     reason = why_not()
     if reason is not None and report.documents:
         notice(f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}")
@@ -357,9 +357,6 @@ def _tell(report: Report) -> None:
 
 def cache_folder() -> str | None:
     """The folder of this user's caches, by the platform's convention; None if there is no home."""
-    import os
-    import sys
-
     home = os.path.expanduser("~")
     if sys.platform == "win32":
         top = os.environ.get("LOCALAPPDATA")
@@ -374,8 +371,6 @@ def cache_folder() -> str | None:
 
 def _processors() -> int:
     """CPUs that this process may use, up to the number that the largest repositories can keep busy."""
-    import os
-
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(usable or 1, 8)
 
@@ -389,10 +384,6 @@ class _Output(Struct, frozen=True):
     quiet: bool
 
     def write(self, report: Report, *, to_stderr: bool = False) -> None:
-        import sys
-
-        from dractl.report.plain import harmless
-
         text = _render(report, self)
         if to_stderr and self.file is None:
             text = harmless(text)
@@ -403,8 +394,6 @@ class _Output(Struct, frozen=True):
 
 def _outputs(named: list[str], output_file: Path | None, *, statistics: bool, quiet: bool) -> list[_Output]:
     """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
-    from dractl.errors import UsageError
-
     found: list[_Output] = []
     for text in named:
         name, equals, file = text.partition("=")
@@ -422,8 +411,6 @@ def _outputs(named: list[str], output_file: Path | None, *, statistics: bool, qu
 
 
 def _show_files(job: Job, output_file: Path | None) -> NoReturn:
-    from dractl.lint.finding import Report
-
     inputs = job.load({})
     names = {document.file for document in inputs.documents} | {broken.file for broken in inputs.broken}
     common.write_report("\n".join(sorted(names)), output_file)
@@ -432,11 +419,6 @@ def _show_files(job: Job, output_file: Path | None) -> NoReturn:
 
 def _watch(job: Job, output: _Output) -> NoReturn:
     """Reports again whenever a file has changed, until interrupted."""
-    import sys
-    import time
-
-    from dractl.cli import watching
-
     for _ in watching.changes(job.paths):
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[H")
@@ -453,8 +435,6 @@ def _watch(job: Job, output: _Output) -> NoReturn:
 def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[Change], list[InputError]]:
     """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
     alone."""
-    from dractl.cli import fixing
-
     stdin = _named_stdin(job)
     done = fixing.ignored(job.lint, stdin) if add_ignore else fixing.fixed(job.lint, stdin, unsafe=unsafe)
     return done.report, done.changes, done.errors
@@ -462,8 +442,6 @@ def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[
 
 def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
     """Shows the changes; True if there are any."""
-    from dractl.cli import fixing, terminal
-
     terminal.write_utf8()
     shown = "".join(fixing.diff(change) for change in changes)
     common.write_report(shown, output_file)
@@ -473,10 +451,6 @@ def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
 def _write(job: Job, changes: Iterable[Change], *, done: str) -> list[InputError]:
     """Writes the changes: to the files, and standard input to standard output. Returns the errors of files that are
     left alone."""
-    import sys
-
-    from dractl.cli import fixing
-
     stdin = _named_stdin(job)
     errors = fixing.write(changes, stdin, lambda change: f"{change.made} {done}")
     if stdin is not None:
@@ -491,8 +465,6 @@ def _named_stdin(job: Job) -> tuple[str, bytes] | None:
 
 def _complain(skipped: Iterable[Skipped]) -> bool:
     """Reports unreadable files; True if there are any."""
-    from dractl.cli import terminal
-
     unread = [item for item in skipped if item.unread]
     for item in unread:
         terminal.complain(f"{item.file}: {item.why}", hint=item.hint)
@@ -503,8 +475,6 @@ def _end(
     report: Report, *, failed: bool = False, fail_on_skipped: bool = False, errors: Iterable[InputError] = ()
 ) -> NoReturn:
     """Ends the run after the report, with its exit code, or another if not everything could be read and written."""
-    from dractl.cli import terminal
-
     unread = _complain(report.skipped)
     for error in errors:
         terminal.complain(str(error), hint=error.hint)
@@ -520,9 +490,7 @@ def _inventory(
     if not sources and not hardware:
         return None
     from dractl.cli import published
-    from dractl.errors import Unsupported
     from dractl.lint.inventory import Inventory
-    from dractl.model.releases import COMPARED
 
     if target.release not in COMPARED:
         option = "--devices" if sources else "--hardware"
@@ -542,8 +510,6 @@ def _split(values: list[str] | None) -> list[str]:
 def _consumers(names: list[str]) -> frozenset[str]:
     """The consumers that ``--for`` names."""
     if names:
-        from dractl.lint.registry import CONSUMERS
-
         for name in names:
             common.choose("--for", name, CONSUMERS)
     return frozenset(names)
@@ -557,15 +523,11 @@ def selection(
     baseline: Path | None = None,
 ) -> Selection:
     """The rules selected by options, DRACTL_* variables and the configuration, and a baseline's findings."""
-    from dractl.lint.selection import Selection
-
     chosen = _split(select) or _split([environment.get("SELECT", "")]) or list(settings.select)
     left_out = [*settings.ignore, *_split([environment.get("IGNORE", "")]), *_split(ignore)]
     path = baseline or environment.get("BASELINE") or settings.baseline
     if not (chosen or left_out or settings.per_file_ignores or settings.severity or path):
         return Selection()
-    from dractl.lint import registry
-    from dractl.lint.config import baseline as fingerprints
 
     codes = registry.expand(chosen, "--select") if chosen else frozenset(registry.rules())
     return Selection(
@@ -578,29 +540,18 @@ def selection(
 
 def _severities(settings: Config) -> dict[str, Severity]:
     """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
-    from dractl.lint import registry
-
     ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
     return {code: severity for name, severity in ordered for code in registry.expand([name], "lint.severity")}
 
 
 def _stdin(paths: list[str]) -> bytes | None:
-    import sys
-
     return sys.stdin.buffer.read() if "-" in paths else None
 
 
 def _render(report: Report, output: _Output) -> str:
-    import sys
-    from importlib import import_module
-
     module = import_module(f"dractl.report.lint_{output.format}")
     if output.format not in ("full", "concise"):
         return str(module.render(report))
-    from dractl.cli import terminal
-    from dractl.report import lint_summary
-    from dractl.report.canvas import Canvas
-    from dractl.report.plain import wrap
 
     color = terminal.use_color(sys.stdout) and output.file is None
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout), color)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import pathspec
 from msgspec import Struct, field
 from typer import Option
 
+from dractl import __version__, editing
 from dractl.cli import common
+from dractl.cli.lint import selection
+from dractl.editing import Range
+from dractl.editing.places import split_lines
+from dractl.errors import DractlError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +55,6 @@ def command(
 
     def editor() -> Editor:
         """An editor with the configuration of the working directory."""
-        from dractl.cli.lint import selection
-
         settings, environment = common.configuration(config, isolated), common.environment(isolated)
         asked = common.asked(kubernetes_version, feature_gates, settings, environment)
         return Editor(
@@ -80,8 +85,6 @@ class Editor(Struct):
 
     def judge(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
         """The diagnostics of a text that was opened or changed."""
-        from dractl import editing
-
         name = _name(document.path or document.uri)
         try:
             found = (
@@ -98,29 +101,23 @@ class Editor(Struct):
     def _excludes(self, name: str) -> bool:
         if not self.exclude:
             return False
-        import pathspec
 
         return pathspec.GitIgnoreSpec.from_lines(self.exclude).match_file(name.lstrip("/"))
 
 
 def _name(path: str) -> str:
     """A file as `dractl lint` in the working directory names it, so that patterns of the configuration fit."""
-    from pathlib import Path
-
     file = Path(path)
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else str(file)
 
 
 def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
     """A server with the settings of the working directory; one that ``follows`` changes to the editor's folder."""
-    from dractl.errors import DractlError, Unsupported
-
     try:
         from lsprotocol import types
         from pygls.lsp.server import LanguageServer
     except ImportError:
         raise Unsupported("lsp needs pygls 2, which is not installed", hint="pip install 'dractl[lsp]'") from None
-    from dractl import __version__, editing
 
     server = LanguageServer("dractl", __version__)
     editor = make()
@@ -205,8 +202,6 @@ def _asked(server: LanguageServer, params: Any) -> tuple[TextDocument, int, int]
 
 
 def _lines(document: TextDocument) -> list[str]:
-    from dractl.editing.places import split_lines
-
     return split_lines(document.source)
 
 
@@ -243,8 +238,6 @@ def _diagnostic(document: TextDocument, item: editing.Diagnostic) -> types.Diagn
 
 def _completion(document: TextDocument, item: editing.Completion, line: int, column: int) -> types.CompletionItem:
     from lsprotocol import types
-
-    from dractl.editing import Range
 
     kinds = {
         "field": types.CompletionItemKind.Field,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
-from dractl.cli import common
+from dractl.cli import common, fixing, terminal
 from dractl.errors import InputError, UsageError
+from dractl.manifests import load_readable
+from dractl.manifests.kustomize import is_kustomization
+from dractl.migration import Migration, classes_for
+from dractl.model.releases import GATES
+from dractl.report.objects import to_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,24 +100,15 @@ def command(
 
 
 def _stdin(paths: list[str]) -> bytes | None:
-    import sys
-
     return sys.stdin.buffer.read() if "-" in paths else None
 
 
 def _load(paths: list[str], stdin: bytes | None, exclude: list[str]) -> Inputs:
-    from dractl.manifests import load_readable
-
     return load_readable(paths, stdin=stdin, exclude=exclude, relevant_only=False)
 
 
 def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
     """The files that have device-plugin requests."""
-    from pathlib import PurePath
-
-    from dractl.manifests.kustomize import is_kustomization
-    from dractl.migration import Migration
-
     texts = {document.file: document.text for document in inputs.documents if not document.rendered}
     migration = Migration(inputs.documents, tolerate=tolerate)
     return [
@@ -123,8 +122,6 @@ def _changes(
     migrated: list[Migrated], digests: Mapping[str, str], stdin: bytes | None
 ) -> tuple[list[Change], list[InputError]]:
     """The changes, and the errors of files that cannot be changed."""
-    from dractl.cli import fixing
-
     made: list[Change] = []
     errors: list[InputError] = []
     for item in migrated:
@@ -142,10 +139,6 @@ def _changes(
 
 
 def _write(changes: list[Change], stdin: bytes | None) -> list[InputError]:
-    import sys
-
-    from dractl.cli import fixing
-
     if stdin is not None:
         sys.stdout.buffer.write(next((change.after for change in changes if change.name == "<stdin>"), stdin))
         sys.stdout.flush()
@@ -163,18 +156,12 @@ def _report(
     file: Path | None,
     write: bool,
 ) -> None:
-    from dractl.cli import fixing, terminal
-    from dractl.migration import classes_for
-    from dractl.report.objects import to_yaml
-
     resources = frozenset[str]().union(*(item.resources for item in migrated))
     classes, notes = classes_for(resources, target) if keep else ((), ())
     remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
     skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
     diffs = {change.name: fixing.diff(change) for change in changes}
     if output == "json":
-        import json
-
         report = {
             "schema": "dractl/migrate/v1",
             "files": [{"file": name, "diff": text} for name, text in diffs.items()],
@@ -208,16 +195,12 @@ def _report(
 
 
 def _stages() -> str:
-    from dractl.model.releases import GATES
-
     return ", ".join(
         f"{s.release} {s.stage} ({'on' if s.default else 'off'} by default)" for s in GATES["DRAExtendedResource"]
     )
 
 
 def _mentions(name: str) -> bool:
-    from pathlib import Path
-
     try:
         data = Path(name).read_bytes()
     except OSError:
@@ -227,8 +210,6 @@ def _mentions(name: str) -> bool:
 
 def _complain(inputs: Inputs, errors: list[InputError]) -> bool:
     """Reports files that could not be read or changed; True if there are any."""
-    from dractl.cli import terminal
-
     broken = [item for item in inputs.broken if _mentions(item.file)]
     for item in broken:
         terminal.complain(f"{item.file}:{item.position.line}:{item.position.column}: {item.message}", hint=item.hint)

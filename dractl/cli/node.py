@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from dractl.errors import UsageError
+from dractl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
@@ -38,7 +38,6 @@ def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
     Raises UsageError if both are given, InputError if the machine cannot be read.
     """
     from dractl import probes
-    from dractl.errors import InputError
 
     if sysfs_root is not None and snapshot is not None:
         raise UsageError("--root and --from both name a machine: give only one of them")

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dractl.cli import terminal
+from dractl.cli.node import read_node
+from dractl.cluster import sources
+from dractl.cluster.state import text_at
+from dractl.drivers import Options, find, names, render
+from dractl.drivers.hardware import labels_of, machine
+from dractl.drivers.hardware.names import every
+from dractl.drivers.hardware.spec import machines as of_line
+from dractl.drivers.network import read as of_files
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +30,6 @@ if TYPE_CHECKING:
 
 def read(source: str, target: Target) -> ClusterState:
     """The ResourceSlices and DeviceClasses of one source."""
-    from dractl.cluster import sources
-
     if source == "cluster":
         from dractl.cluster import live
 
@@ -33,9 +40,6 @@ def read(source: str, target: Target) -> ClusterState:
 
 def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
     """The DeviceClasses that come with the drivers of the slices; none for drivers that dractl does not know."""
-    from dractl.cluster.state import text_at
-    from dractl.drivers import Options, find, names
-
     published = {text_at(slice_, "spec", "driver") for slice_ in slices}
     options = Options(node_name="node-1", target=target)
     classes = [item for name in names() if name in published for item in find(name).device_classes(options)]
@@ -44,10 +48,6 @@ def installed(slices: Iterable[Mapping[str, Any]], target: Target) -> dict[str, 
 
 def rendered(source: str, target: Target) -> ClusterState:
     """The slices that drivers would publish for this machine (``local``) or for that of a snapshot."""
-    from pathlib import Path
-
-    from dractl.cli.node import read_node
-
     machine = read_node(None, None if source == "local" else Path(source))
     name = machine.host.name or os.environ.get("NODE_NAME") or "node-1"
     return _of_machine(machine, name, f"--devices {source}", target, ())
@@ -58,8 +58,6 @@ def described(
 ) -> ClusterState:
     """The slices that drivers would publish for a machine described by ``--hardware``; its node has the name of the
     machine."""
-    from dractl.drivers.hardware import machine
-
     found = machine(spec)
     for note in found.notes:
         terminal.notice(f"{spec}: {note.message}")
@@ -74,29 +72,21 @@ def described(
 
 def machines(values: Iterable[str]) -> list[str]:
     """The machines that ``--hardware`` values name; one value can name several."""
-    from dractl.drivers.hardware.spec import machines as of_line
-
     return [machine for value in values for machine in of_line(value)]
 
 
 def known_classes(target: Target) -> ClusterState:
     """The DeviceClasses that come with known drivers, including those of dranet's chart for EKS."""
-    from dractl.cluster import sources
-    from dractl.drivers import Options, find, names
-
     options = Options(node_name="node-1", target=target, settings={"dra.net": {"cloud": "aws"}})
     return sources.of_objects(item for name in names() for item in find(name).device_classes(options))
 
 
 def network(files: Iterable[str], target: Target) -> ClusterState:
     """The ResourceSlices of ``--network-devices`` files."""
-    from dractl.cluster import sources
-    from dractl.drivers.network import read
-
     pools: dict[tuple[str, str], str] = {}
     slices: list[dict[str, Any]] = []
     for path in files:
-        found = read(path, target)
+        found = of_files(path, target)
         for notice in found.notices:
             terminal.notice(notice)
         for pool in found.pools:
@@ -109,11 +99,6 @@ def network(files: Iterable[str], target: Target) -> ClusterState:
 def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
     """The slices that drivers would publish on every machine that ``--hardware`` knows by name, if they have devices on
     it. Of machines with the same devices, only one is included."""
-    from dractl.cluster import sources
-    from dractl.drivers import Options, render
-    from dractl.drivers.hardware import machine
-    from dractl.drivers.hardware.names import every
-
     found = []
     for name in every():
         rendering = render(machine(name), Options(node_name=_node_name(name), target=target), drivers)
@@ -137,9 +122,6 @@ def _of_machine(
     settings: Mapping[str, Mapping[str, str]] | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> ClusterState:
-    from dractl.cluster import sources
-    from dractl.drivers import Options, render
-
     options = Options(node_name=name.lower(), target=target, versions=versions or {}, settings=settings or {})
     rendering = render(machine, options, drivers, device_classes=True)
     for notice in rendering.remarks:
@@ -158,12 +140,6 @@ def _of_machine(
 def nodes(source: str, target: Target) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
-    from pathlib import Path
-
-    from dractl.cluster import sources
-    from dractl.drivers import Options, render
-    from dractl.drivers.hardware import labels_of, machine
-
     if Path(source).exists():
         return read(source, target)
     rendering = render(machine(source), Options("node-1", target), device_classes=True)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
 from typer import Exit, Option
 
-from dractl.cli import common, driver_options
+from dractl.cli import common, driver_options, published, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.drivers import Options, Rendering, by_default, compare, render
+from dractl.drivers.hardware import as_node, machine
 from dractl.errors import InputError, UsageError
+from dractl.manifests import load
+from dractl.report import hardware_list, objects, render_diff
+from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dractl.drivers import Options, Rendering
     from dractl.model import Target
     from dractl.topology.machine import Machine
 
@@ -86,9 +91,6 @@ def command(
     color: common.Color = "auto",
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node or for a described machine."""
-    from dractl.cli import terminal
-    from dractl.drivers import Options, by_default
-
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     if list_hardware:
@@ -132,8 +134,6 @@ def command(
 
 
 def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
-    from dractl.report import objects
-
     shown = (
         objects.to_json(rendering.objects)
         if output == "json"
@@ -144,9 +144,6 @@ def _write(rendering: Rendering, output: str, output_file: Path | None) -> None:
 
 def _of_network(files: list[str], target: Target) -> Rendering:
     """The slices of ``--network-devices`` files, with notices of the fields that the release drops."""
-    from dractl.cli import published
-    from dractl.drivers import Rendering
-
     return Rendering(tuple(map(dict, published.network(files, target).all("ResourceSlice").values())))
 
 
@@ -155,8 +152,6 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
         return read_node(sysfs_root, snapshot)
     if sysfs_root is not None or snapshot is not None:
         raise UsageError("--hardware, --from and --sysfs-root each name a machine: give one of them")
-    from dractl.cli import terminal
-    from dractl.drivers.hardware import machine
 
     found = machine(hardware)
     for note in found.notes:
@@ -165,12 +160,6 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
 
 
 def _known_hardware(output: str) -> str:
-    import sys
-
-    from dractl.cli import terminal
-    from dractl.report import hardware_list
-    from dractl.report.canvas import Canvas
-
     if output == "json":
         return hardware_list.to_json()
     return hardware_list.to_text(Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
@@ -192,9 +181,6 @@ def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
 
 
 def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool) -> Rendering:
-    from dractl.drivers import render
-    from dractl.drivers.hardware import as_node
-
     if nodes == 1:
         return render(machine, options, drivers, device_classes=device_classes)
     parts = []
@@ -213,9 +199,6 @@ def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, 
 def _compare(
     source: str, rendering: Rendering, node_name: str, drivers: list[str], output: str, output_file: Path | None
 ) -> bool:
-    from dractl.drivers import compare
-    from dractl.report import render_diff
-
     published = _published(source)
     nodes = compare.nodes(published)
     if node_name not in nodes:
@@ -235,7 +218,6 @@ def _published(source: str) -> list[dict[str, Any]]:
         from dractl.cluster import kubectl
 
         return kubectl.get("resourceslices.resource.k8s.io")
-    from dractl.manifests import load
 
     inputs = load([source])
     for broken in inputs.broken:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -35,8 +39,6 @@ def renderer(target: Target) -> Renderer:
 
 
 def _helm(chart: str, target: Target) -> Rendered:
-    import shutil
-
     helm = shutil.which("helm")
     if helm is None:
         return Rendered(None)
@@ -87,8 +89,6 @@ def _link_out(chart: str) -> str | None:
 
 def build(folder: str) -> Rendered:
     """Builds the kustomization in a folder with kustomize or kubectl."""
-    import shutil
-
     for name, subcommand in (("kustomize", "build"), ("kubectl", "kustomize")):
         program = shutil.which(name)
         if program is not None:
@@ -98,9 +98,6 @@ def build(folder: str) -> Rendered:
 
 def _kustomize(command: list[str], folder: str) -> Rendered:
     """Builds a kustomization around the one in ``folder`` that annotates each object with its file."""
-    import json
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as made:
         here = os.path.realpath(made)
         try:
@@ -114,8 +111,6 @@ def _kustomize(command: list[str], folder: str) -> Rendered:
 
 
 def _run(command: list[str]) -> Rendered:
-    import subprocess
-
     what = " ".join([os.path.basename(command[0]), command[1]])
     environment = {**os.environ, **_OFFLINE}
     try:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from dractl.cli import common
+from dractl.cli import common, terminal
+from dractl.errors import UsageError
+from dractl.lint import registry
+from dractl.lint.registry import HEADINGS
+from dractl.model.nearest import nearest_names
+from dractl.reasons.registry import REASONS
+from dractl.report import driver_catalogue
+from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,13 +57,10 @@ def command(
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
         common.write_report(_driver(name, output), output_file)
         return
-    from dractl.reasons.registry import REASONS
 
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
     rules = [] if name in REASONS else _chosen(name)
     if output == "json":
-        import json
-
         pages = {"rules": [_json(rule) for rule in rules], "reasons": [_reason_json(reason) for reason in reasons]}
         text = json.dumps({"schema": "dractl/rules/v1", **pages}, indent=1)
     elif len(rules) + len(reasons) == 1:
@@ -64,26 +71,16 @@ def command(
 
 
 def _driver(name: str, output: str) -> str:
-    import sys
-
-    from dractl.cli import terminal
     from dractl.drivers import find
-    from dractl.report import driver_catalogue
-    from dractl.report.canvas import Canvas
 
     profile = find(name)
     if output == "json":
-        import json
-
         return json.dumps(driver_catalogue.to_json(profile), indent=1, ensure_ascii=False)
     return driver_catalogue.to_text(profile, Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
 
 
 def _chosen(name: str | None) -> list[Rule]:
     """The rules for a code, a name or the beginning of a code; all without a name."""
-    from dractl.errors import UsageError
-    from dractl.lint import registry
-
     known = registry.rules()
     if name is None:
         return list(known.values())
@@ -100,8 +97,6 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
     """Suggestions for an unknown name: names that resemble it or contain it. An unknown code resembles no other: only
     its beginning is meaningful."""
     from dractl.drivers import names
-    from dractl.model.nearest import nearest_names
-    from dractl.reasons.registry import REASONS
 
     if name.upper().startswith("DRA") and name[3:].isdigit():
         begins = (name[:length].upper() for length in range(len(name), 3, -1))
@@ -114,11 +109,6 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
 
 
 def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
-    import sys
-
-    from dractl.cli import terminal
-    from dractl.report.canvas import Canvas
-
     canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout))
     wide = max((len(rule.name) for rule in rules), default=0)
     lines = []
@@ -132,11 +122,6 @@ def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
 
 
 def _page(rule: Rule) -> str:
-    import sys
-
-    from dractl.cli import terminal
-    from dractl.lint.registry import HEADINGS
-
     title = terminal.paint(f"{rule.code} {rule.name}", "1", sys.stdout)
     lines = [f"{title} ({rule.severity})", "", rule.section("")]
     for heading in HEADINGS:
@@ -146,11 +131,6 @@ def _page(rule: Rule) -> str:
 
 
 def _reason_page(reason: ReasonPage) -> str:
-    import sys
-    import textwrap
-
-    from dractl.cli import terminal
-
     width = min(100, terminal.width(sys.stdout))
     lines = [f"{terminal.paint(reason.code, '1', sys.stdout)}: {reason.title}"]
     for heading, body in (
@@ -164,8 +144,6 @@ def _reason_page(reason: ReasonPage) -> str:
 
 
 def _json(rule: Rule) -> dict[str, Any]:
-    from dractl.lint.registry import HEADINGS
-
     sections = {heading: rule.section(heading) for heading in HEADINGS if rule.section(heading)}
     return {
         "code": rule.code,

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 from typer import Option
 
+from dractl.allocation import Features
+from dractl.cel import require
 from dractl.cli import common, terminal
+from dractl.cluster import sources as origins
+from dractl.cluster.kinds import KINDS, workload_words
+from dractl.model import Target
+from dractl.model.releases import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,11 +83,6 @@ def read(
     """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
     caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
     :func:`dractl.cluster.live.read`. Raises DractlError."""
-    from dractl.allocation import Features
-    from dractl.cel import require
-    from dractl.cluster import sources as origins
-    from dractl.model.releases import NEWEST
-
     require("this command")
 
     release, gates = common.asked(
@@ -112,7 +113,6 @@ def _of_cluster(
 ) -> Live:
     """The objects that kubectl reads, with progress and notices."""
     from dractl.cluster import live
-    from dractl.cluster.kinds import workload_words
 
     words = workload_words(sources.names)
     with terminal.progress() as tell:
@@ -132,8 +132,6 @@ def _of_cluster(
 
 def with_kinds(words: list[str]) -> list[str]:
     """``pod NAME NAME``, which kubectl accepts too, becomes ``pod/NAME pod/NAME``."""
-    from dractl.cluster.kinds import KINDS
-
     if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
         return words
     return [f"{words[0]}/{word}" for word in words[1:]]
@@ -153,8 +151,6 @@ def without_collecting() -> Iterator[None]:
 
 def _of_files(sources: Sources, namespace: str | None, release: str | None) -> ClusterState:
     """The objects of files, and devices that do not come from a cluster."""
-    from dractl.cluster import sources as origins
-
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     with terminal.progress() as tell:
         if sources.files:
@@ -170,8 +166,6 @@ def _of_files(sources: Sources, namespace: str | None, release: str | None) -> C
 def _published(source: str, release: str | None) -> ClusterState:
     """Published slices, or those that the drivers of a machine would publish."""
     from dractl.cli import published
-    from dractl.cluster import sources as origins
-    from dractl.model import NEWEST, Target
 
     found = origins.published(source) if source != "local" else None
     return found if found is not None else published.rendered(source, Target.of(release or NEWEST))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -62,7 +64,6 @@ def width(stream: TextIO, default: int = 100) -> int:
     """Columns of the terminal, or ``default`` if ``stream`` is not one (COLUMNS wins)."""
     if not stream.isatty() and "COLUMNS" not in os.environ:
         return default
-    import shutil
 
     return max(40, shutil.get_terminal_size((default, 24)).columns)
 
@@ -71,7 +72,6 @@ def height(stream: TextIO) -> int:
     """Lines of the terminal; 0 if ``stream`` is not one."""
     if not stream.isatty():
         return 0
-    import shutil
 
     return shutil.get_terminal_size().lines
 
@@ -130,8 +130,6 @@ class _Progress:
         if self.view is not None:
             self._update(self.view)
         elif self.timer is None:
-            import threading
-
             self.timer = threading.Timer(DELAY, self._show)
             self.timer.daemon = True
             self.timer.start()

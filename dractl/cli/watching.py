@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
+from dractl.cli import terminal
 from dractl.errors import InputError
 from dractl.report.plain import harmless
 
@@ -74,8 +77,6 @@ def tolerant(report: Callable[[], str]) -> Callable[[], str]:
 
 def until_resized(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
     """Waits, at most until the terminal has another size: reports are wrapped to its width."""
-    from shutil import get_terminal_size
-
     size = get_terminal_size()
     for _ in range(round(seconds / PAUSE)):
         sleep(PAUSE)
@@ -86,8 +87,6 @@ def until_resized(seconds: float, sleep: Callable[[float], None] = time.sleep) -
 def repeat(report: Callable[[], str], pause: float = 5.0, wait: Callable[[float], None] = until_resized) -> None:
     """Shows a report again whenever it differs from the last one, until interrupted: on a terminal as a live view that
     replaces itself, else one report after the other, separated by ``---``."""
-    import sys
-
     if sys.stdout.isatty() and os.environ.get("TERM") not in _NO_SCREEN:
         _live(lambda: harmless(report()), pause, wait)
         return
@@ -106,8 +105,6 @@ def _live(report: Callable[[], str], pause: float, wait: Callable[[float], None]
     lines could not be replaced any more. What it showed last stays behind."""
     from rich.console import Console
     from rich.live import Live
-
-    from dractl.cli import terminal
 
     console = Console()
     last = report()

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -93,8 +94,8 @@ def test_what_somebody_writes_meanwhile_stays(
     path = here / next(word for word in command if word.endswith(".yaml"))
     written = path.read_text()
     if moment == "read":  # by lint or migrate, before the bytes to be edited are looked at
-        module = "dractl.lint.lint" if command[0] == "lint" else "dractl.manifests.load_readable"
-        owner = sys.modules[module.rpartition(".")[0]]
+        module = "dractl.cli.lint.lint" if command[0] == "lint" else "dractl.cli.migrate.load_readable"
+        owner = import_module(module.rpartition(".")[0])
         after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))
     elif moment == "compared":
         after(monkeypatch, fixing, "content", lambda: change(path))
