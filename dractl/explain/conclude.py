@@ -74,7 +74,7 @@ def of_cause(verdict: Verdict, cause: Cause, message: str | None = None, notes: 
 
 def conclude(diagnosis: Diagnosis) -> Conclusion:
     """Conclusion from a diagnosis: what the attempt says, and then what else is known, one step after the other."""
-    first = of_attempt(diagnosis) if diagnosis.inquiry.decided else _of_message(diagnosis)
+    first = of_attempt(diagnosis) if diagnosis.attempted.decided else _of_message(diagnosis)
     return reduce(lambda conclusion, step: step(diagnosis, conclusion), _steps(diagnosis), first)
 
 
@@ -82,10 +82,10 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
     """The steps after the attempt. What may not be read comes last, unless no devices can be compared: then the pod
     itself has the last word."""
     if diagnosis.of_claim:
-        return (_unused_claim, _unread) if diagnosis.inquiry.decided else ()
-    if diagnosis.inquiry.compares:
+        return (_unused_claim, _unread) if diagnosis.attempted.decided else ()
+    if diagnosis.attempted.compares:
         return (_underlying, _pod, _claim_first, _unread)
-    return (_underlying, _unread, _pod_alone) if diagnosis.inquiry.decided else (_pod_alone,)
+    return (_underlying, _unread, _pod_alone) if diagnosis.attempted.decided else (_pod_alone,)
 
 
 # -- the attempt --
@@ -416,7 +416,7 @@ def _of_message(diagnosis: Diagnosis) -> Conclusion:
 
 def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
-    blind, case = diagnosis.inquiry.blind, diagnosis.case
+    blind, case = diagnosis.attempted.blind, diagnosis.case
     if not blind:
         return conclusion
     placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.scheduler.slices)
@@ -433,7 +433,7 @@ def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 def _not_readable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
     """What may not be read, and the scheduler's own message; ``nodes`` fit, judging by what may be."""
     quote = (_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
-    missing = tuple(sentences(diagnosis.inquiry.blind))
+    missing = tuple(sentences(diagnosis.attempted.blind))
     return NotReadable(missing=missing, quote=quote, nodes=nodes, fitting=bool(nodes))
 
 
@@ -460,7 +460,7 @@ def _unused_claim(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 
 def _claim_first(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion about a pod; where one of its claims was asked about, with the causes of that claim first."""
-    subject = diagnosis.inquiry.subject
+    subject = diagnosis.attempted.subject
     if subject.kind == diagnosis.case.question.kind or conclusion.fits:
         return conclusion
     claim = f"{subject.namespace}/{subject.name}"

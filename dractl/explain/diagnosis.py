@@ -15,7 +15,7 @@ from dractl.explain.rank import ranked_causes
 if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.explain.inquire import Inquiry
+    from dractl.explain.inquire import Attempted
     from dractl.reasons.base import Cause
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -25,7 +25,7 @@ class Diagnosis(Struct, frozen=True):
     """``found`` are the causes of each node, ``ranked`` those of the subject, ``behind`` those that span objects, and
     ``group`` is what the pod is placed with. ``one_node``: a single node was asked about."""
 
-    inquiry: Inquiry
+    attempted: Attempted
     case: Case
     found: tuple[NodeFindings, ...]
     ranked: tuple[Cause, ...] = ()
@@ -36,18 +36,18 @@ class Diagnosis(Struct, frozen=True):
     @property
     def of_claim(self) -> bool:
         """True if the question is about a claim that no pod waits for, or a template."""
-        return self.inquiry.question.kind in CLAIMS
+        return self.attempted.question.kind in CLAIMS
 
 
-def diagnose(inquiry: Inquiry, case: Case, group: Gang = NO_GANG, *, one_node: bool = False) -> Diagnosis:
+def diagnose(attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_node: bool = False) -> Diagnosis:
     """The diagnosis of a case."""
-    own = attempted(inquiry, case)
-    spans = inquiry.decided and not own.of_claim
+    own = diagnosis_of(attempted, case)
+    spans = attempted.decided and not own.of_claim
     behind = spanning(case, own.found, own.ranked) if spans else ()
     return replace(own, behind=behind, group=group, one_node=one_node)
 
 
-def attempted(inquiry: Inquiry, case: Case) -> Diagnosis:
+def diagnosis_of(attempted: Attempted, case: Case) -> Diagnosis:
     """The diagnosis of the attempt alone."""
     found = tuple(findings(case))
-    return Diagnosis(inquiry, case, found, ranked_causes(case, found) if inquiry.decided else ())
+    return Diagnosis(attempted, case, found, ranked_causes(case, found) if attempted.decided else ())

@@ -20,11 +20,12 @@ from dractl.explain.build import Parts, build
 from dractl.explain.case import case_of
 from dractl.explain.conclude import conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
-from dractl.explain.diagnosis import CLAIMS, attempted, diagnose
+from dractl.explain.diagnosis import CLAIMS, diagnose, diagnosis_of
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
+from dractl.explain.inquire import Attempted, Inquiry
 from dractl.explain.next_steps import of_group, of_idle
 from dractl.reasons.scheduling import NotPrepared
 from dractl.scheduler.attempt import Scheduler
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.conclude import Conclusion
     from dractl.explain.diagnosis import Diagnosis
-    from dractl.explain.inquire import Inquiry
     from dractl.reasons.base import Cause
     from dractl.scheduler.verdict import Attempt
 
@@ -71,44 +71,46 @@ class Explainer:
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
         place the pod, where it has been made already."""
+        inquiry = Inquiry(question, attempt)
+        return self._answered(inquiry)
+
+    def _answered(self, inquiry: Inquiry) -> Explanation:
+        question = inquiry.question
         if question.kind == "Node":
             return inventory.node(self.scheduler, self.devices, question, assumed=self.options.release_assumed)
         if question.kind in CLAIMS:
             return self._claim(question)
-        return self._pod(question, attempt=attempt) if is_pending(question.value) else self._placed(question)
+        return self._pod(inquiry) if is_pending(question.value) else self._placed(question)
 
-    def _pod(
-        self,
-        question: Question,
-        about: Subject | None = None,
-        notes: tuple[str, ...] = (),
-        attempt: Attempt | None = None,
-    ) -> Explanation:
-        """The answer about a pod that waits; ``about`` is the claim that was asked about, where the pod uses it."""
-        inquiry = inquire.of_pod(self.scheduler, question, about, notes, attempt)
-        released = inquire.released(self.scheduler, inquiry)
+    def _pod(self, inquiry: Inquiry) -> Explanation:
+        """The answer about a pod that waits."""
+        attempted = inquire.of_pod(self.scheduler, inquiry)
+        released = inquire.released(self.scheduler, attempted)
         if released is None:
-            return self._waiting(inquiry)
+            return self._waiting(attempted)
         state, note = released
-        return Explainer(state, self.features, self.options)._pod(question, about, (*notes, note))
+        again = replace(inquiry, attempt=None, notes=(*inquiry.notes, note))
+        return Explainer(state, self.features, self.options)._pod(again)
 
     def _claim(self, question: Question) -> Explanation:
         """The answer about a claim or a template: where a pod waits for the claim, that about the pod."""
-        subject, claim = Subject(question.kind, *question.key), claim_question(self.state, question)
+        subject = Subject(question.kind, *question.key)
+        claim = claim_question(self.state, question)
         if claim.allocated:
-            return self._answer(question, subject, *settled.claim(claim))
+            return self._answer(question, subject, *settled.allocated_claim(claim))
         users = [q for q in pods_using(self.state, question.key) if is_pending(q.value)]
         if users and question.kind == "ResourceClaim":
-            return self._pod(users[0], subject, (f"seen from pod {'/'.join(users[0].key)}, which uses it",))
+            note = f"seen from pod {'/'.join(users[0].key)}, which uses it"
+            return self._pod(Inquiry(users[0], about=subject, notes=(note,)))
         if text_at(question.value, "metadata", "deletionTimestamp"):
-            return self._answer(question, subject, *settled.deleted(claim))
+            return self._answer(question, subject, *settled.deleted_claim(claim))
         return self._waiting(inquire.of_claim(self.scheduler, question, claim))
 
     def _placed(self, question: Question) -> Explanation:
         """The answer about a pod that is on its node, or has ended; with changes after which it can start: the
         scheduler places it, or the driver takes its claims."""
         claims = enter(self.state, question.value).claims
-        conclusion, parts = settled.pod(self.scheduler, question, claims)
+        conclusion, parts = settled.placed_pod(self.scheduler, question, claims)
         cause = conclusion.causes[0] if conclusion.causes else None
         if cause is not None and not (isinstance(cause, NotPrepared) and not cause.faults):
             case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))
@@ -116,33 +118,34 @@ class Explainer:
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))
         return self._answer(question, inquire.subject_of(question, claims), conclusion, parts)
 
-    def _waiting(self, inquiry: Inquiry) -> Explanation:
+    def _waiting(self, attempted: Attempted) -> Explanation:
         """The answer about a subject that waits."""
-        diagnosis = self._diagnosed(inquiry)
+        diagnosis = self._diagnosed(attempted)
         conclusion = conclude(diagnosis)
         fixes = self._fixes(diagnosis, conclusion)
-        steps = of_idle(self.state, inquiry.question) if inquiry.compares else ()
-        steps = steps or of_group(inquiry.question, diagnosis.group, conclusion.causes, fixes.fixes)
+        steps = of_idle(self.state, attempted.question) if attempted.compares else ()
+        steps = steps or of_group(attempted.question, diagnosis.group, conclusion.causes, fixes.fixes)
         parts = Parts(
             case=diagnosis.case,
             found=diagnosis.found,
             fixes=fixes.fixes,
             then=fixes.next,
             steps=steps,
-            notes=(*inquiry.notes, *conclusion.notes, *fixes.notes),
-            blind=inquiry.blind,
+            notes=(*attempted.notes, *conclusion.notes, *fixes.notes),
+            blind=attempted.blind,
         )
-        return self._answer(inquiry.question, inquiry.subject, conclusion, parts)
+        return self._answer(attempted.question, attempted.subject, conclusion, parts)
 
-    def _diagnosed(self, inquiry: Inquiry) -> Diagnosis:
+    def _diagnosed(self, attempted: Attempted) -> Diagnosis:
         """The diagnosis, on the one node that is asked about if it is one."""
-        attempt, here = inquiry.attempt, self.options.node
+        here = self.options.node
+        attempt = attempted.attempt
         if here is not None:
             attempt = replace(attempt, nodes=tuple(n for n in attempt.nodes if n.name == here))
-        question = inquiry.question
+        question = attempted.question
         case = case_of(self.scheduler, self.devices, question, attempt)
-        group = self.group(question) if inquiry.compares and question.kind not in CLAIMS else NO_GANG
-        return diagnose(replace(inquiry, attempt=attempt), case, group, one_node=here is not None)
+        group = self.group(question) if attempted.compares and question.kind not in CLAIMS else NO_GANG
+        return diagnose(replace(attempted, attempt=attempt), case, group, one_node=here is not None)
 
     def _answer(self, question: Question, subject: Subject, conclusion: Conclusion, parts: Parts) -> Explanation:
         assumed = self.options.release_assumed
@@ -175,8 +178,7 @@ class Explainer:
         there = Explainer(getattr(waits, "state", self.state), self.features)
         stopped = Question("Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod)
         case = case_of(there.scheduler, there.devices, stopped, attempt)
-        inquiry = inquire.Inquiry(stopped, inquire.subject_of(stopped, ()), attempt)
-        own = of_attempt(attempted(inquiry, case))
+        own = of_attempt(diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), attempt), case))
         return group_of(waits, self.state, case, own.causes, own.headline.text(case.names))
 
     # -- fixes --
@@ -186,7 +188,7 @@ class Explainer:
         found, group, case = diagnosis.found, diagnosis.group, diagnosis.case
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
-        if conclusion.fits or unchecked or not diagnosis.inquiry.compares:
+        if conclusion.fits or unchecked or not diagnosis.attempted.compares:
             return Found()
         causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
         asked = case.question

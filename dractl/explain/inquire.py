@@ -23,11 +23,23 @@ if TYPE_CHECKING:
     from dractl.explain.ask import Question
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.preenqueue import Entry
 
 
 class Inquiry(Struct, frozen=True):
-    """A subject that waits, and the scheduler's attempt to place it. The ``question`` is about the ``subject``, or
-    about the pod that uses the claim ``subject``. ``blind`` is what may not be read; ``compares``: devices may be."""
+    """A question as it is put to a cluster. ``about`` is the claim that was asked about, where the question is about
+    the pod that uses it. ``attempt`` is the scheduler's attempt to place the pod, where it has been made already;
+    ``notes`` are for the answer."""
+
+    question: Question
+    attempt: Attempt | None = None
+    about: Subject | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Attempted(Struct, frozen=True):
+    """A subject that waits, and the scheduler's attempt to place it. ``blind`` is what may not be read; ``compares``:
+    devices may be."""
 
     question: Question
     subject: Subject
@@ -42,63 +54,50 @@ class Inquiry(Struct, frozen=True):
         return self.compares or bool(self.attempt.stopped) or (bool(self.attempt.nodes) and not self.attempt.fits)
 
 
-def of_pod(
-    scheduler: Scheduler,
-    question: Question,
-    about: Subject | None = None,
-    notes: tuple[str, ...] = (),
-    attempt: Attempt | None = None,
-) -> Inquiry:
-    """The inquiry about a pod; ``about`` is the claim that was asked about, where the pod uses it."""
-    if scheduler.state.rights.unread and not _comparable(scheduler, question):
-        return _beside_devices(scheduler, question, about, notes)
-    attempt = attempt or scheduler.pod(question.value)
-    allocates = bool(attempt.stopped) or not _all_allocated(attempt.claims)
-    blind = blind_to(scheduler.state, question, allocates=allocates)
-    return Inquiry(question, about or subject_of(question, attempt.claims), attempt, blind, notes=notes)
+def of_pod(scheduler: Scheduler, inquiry: Inquiry) -> Attempted:
+    """The attempt to place a pod; if devices cannot be compared, its claims, gates and volumes, the node filters if
+    nodes may be read, and what the scheduler says."""
+    state, rights = scheduler.state, scheduler.state.rights
+    question = inquiry.question
+    pod = question.value
+    entry = enter(state, pod) if rights.unread else None
+    compares = entry is None or _comparable(scheduler, entry)
+    hides = False
+    if entry is None or compares:
+        attempt = inquiry.attempt or scheduler.pod(pod)
+        claims, stops = attempt.claims, attempt.stopped
+    else:
+        claims, stops = entry.claims, entry.stops
+        hides = bool(rights.hidden("DeviceClass") and wanted(pod))  # a class may provide the extended resource
+        real = founded(stops, rights)
+        stopped = Attempt(claims, real, message=entry.condition)
+        attempt = stopped if real or hides else scheduler.beside_claims(pod, claims)
+    blind = blind_to(state, question, allocates=bool(stops) or hides or not all(claim.allocated for claim in claims))
+    return Attempted(question, inquiry.about or subject_of(question, claims), attempt, blind, compares, inquiry.notes)
 
 
-def of_claim(scheduler: Scheduler, question: Question, claim: PodClaim) -> Inquiry:
-    """The inquiry about a claim that no pod waits for, or about a template."""
+def of_claim(scheduler: Scheduler, question: Question, claim: PodClaim) -> Attempted:
+    """The attempt for a claim that no pod waits for, or for a template."""
     rights = scheduler.state.rights
     compares = compares_devices(rights) and bool(scheduler.nodes or not rights.hidden("Node"))
     attempt = scheduler.claim(claim) if compares else Attempt((claim,))
     blind = blind_to(scheduler.state, question, allocates=True)
-    return Inquiry(question, Subject(question.kind, *question.key), attempt, blind, compares)
+    return Attempted(question, Subject(question.kind, *question.key), attempt, blind, compares)
 
 
-def _comparable(scheduler: Scheduler, question: Question) -> bool:
+def _comparable(scheduler: Scheduler, entry: Entry) -> bool:
     """True if devices can be compared for a pod, and what seems not to exist may be read."""
-    rights, entry = scheduler.state.rights, enter(scheduler.state, question.value)
+    rights = scheduler.state.rights
     if len(founded(entry.stops, rights)) < len(entry.stops) or not compares_devices(rights):
         return False
     return not rights.hidden("Node") or bool(scheduler.nodes)
 
 
-def _beside_devices(scheduler: Scheduler, question: Question, about: Subject | None, notes: tuple[str, ...]) -> Inquiry:
-    """The inquiry about a pod whose devices cannot be compared: its claims, gates and volumes, the node filters if
-    nodes may be read, and what the scheduler says."""
-    state, pod = scheduler.state, question.value
-    entry = enter(state, pod)
-    stops = founded(entry.stops, state.rights)
-    mapped = bool(state.rights.hidden("DeviceClass") and wanted(pod))
-    if stops or mapped:  # a class that may not be read may provide the extended resource
-        attempt = Attempt(entry.claims, stops, message=entry.condition)
-    else:
-        attempt = scheduler.beside_claims(pod, entry.claims)
-    allocates = bool(entry.stops) or mapped or not _all_allocated(entry.claims)
-    blind = blind_to(state, question, allocates=allocates)
-    return Inquiry(question, about or subject_of(question, entry.claims), attempt, blind, compares=False, notes=notes)
-
-
-def _all_allocated(claims: Sequence[PodClaim]) -> bool:
-    return all(claim.allocated for claim in claims)
-
-
-def released(scheduler: Scheduler, inquiry: Inquiry) -> tuple[ClusterState, str] | None:
+def released(scheduler: Scheduler, attempted: Attempted) -> tuple[ClusterState, str] | None:
     """The cluster once the scheduler has taken back an allocation that only stands in the pod's way, and a note that
     says so; None if it takes back none."""
-    claim = inquiry.attempt.given_back(text_at(inquiry.question.value, "metadata", "uid")) if inquiry.compares else None
+    uid = text_at(attempted.question.value, "metadata", "uid")
+    claim = attempted.attempt.given_back(uid) if attempted.compares else None
     if claim is None:
         return None
     assert claim.value is not None

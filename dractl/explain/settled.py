@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from dractl.scheduler.claims import PodClaim
 
 
-def pod(scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]) -> tuple[Conclusion, Parts]:
+def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]) -> tuple[Conclusion, Parts]:
     """The conclusion about a pod that has a node or has ended, and its devices."""
-    value, state = question.value, scheduler.state
-    node, over = text_at(value, "spec", "nodeName"), ended(value)
-    made = granted(state, value)
+    value = question.value
+    node = text_at(value, "spec", "nodeName")
+    made = granted(scheduler.state, value)
     every = claims if made is None else (*claims, made)
     allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-    if over:
+    if ended(value):
         return Conclusion("allocated", Headline(placed.headline(value))), Parts(nodes=nodes)
     leaving = node and text_at(value, "metadata", "deletionTimestamp")
     notes = (*placed.evicted(every, scheduler.slices), *placed.unused(value, claims))
     parts = Parts(nodes=nodes, steps=of_leaving(value) if leaving else (), notes=notes)
-    cause = _by_hand(scheduler, node, claims) or placed.unprepared(state, value, claims, allocated)
+    cause = _by_hand(scheduler, node, claims) or placed.unprepared(scheduler.state, value, claims, allocated)
     if cause is None:
         return Conclusion("allocated", Headline(placed.headline(value))), parts
     return of_cause("blocked", cause), parts
@@ -54,7 +54,7 @@ def _by_hand(scheduler: Scheduler, node: str, claims: Sequence[PodClaim]) -> Pla
     return PlacedByHand(pod_claim=first.name, claim=first.full_name, nodes=(node,), exists=exists)
 
 
-def claim(value: PodClaim) -> tuple[Conclusion, Parts]:
+def allocated_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
     """The conclusion about an allocated claim."""
     selector = at(value.value, "status", "allocation", "nodeSelector")
     names = [
@@ -69,6 +69,6 @@ def claim(value: PodClaim) -> tuple[Conclusion, Parts]:
     return Conclusion("allocated", Headline(f"allocated on {where}, used by {users or 'no pod'}")), Parts(nodes=nodes)
 
 
-def deleted(value: PodClaim) -> tuple[Conclusion, Parts]:
+def deleted_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
     """The conclusion about a claim that is being deleted."""
     return of_cause("blocked", ClaimDeleting(claim=value.full_name, asked=True)), Parts()
