@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Struct
 from typer import Argument, Exit, Option
 
 from dractl.capacity import changes, copies, inventory, most, place, stranded
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "html")
 
 
-class _Rest(NamedTuple):
+class _Rest(Struct, frozen=True):
     """Why the next copy stays pending, in total and by node, the free devices that are unusable, and the maximum (None:
     not requested)."""
 
