@@ -267,6 +267,6 @@ def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, 
         canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
     if len(found) > 1:
         return capacity_text.shapes(found, canvas)
-    stops, left, most, _ = _rest(cluster, found[0], pack)
+    rest = _rest(cluster, found[0], pack)
     release = cluster.features.release
-    return capacity_text.fit(found[0], stops, left, most, canvas, replicas=replicas, release=release)
+    return capacity_text.fit(found[0], rest.stops, rest.left, rest.most, canvas, replicas=replicas, release=release)
