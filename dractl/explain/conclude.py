@@ -31,8 +31,8 @@ from dractl.reasons.scheduling import Mixed, NoConsumer, OtherScheduler, WouldFi
 from dractl.reasons.selectors import SelectorFalse
 from dractl.reasons.workloads import HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.condition import of_nodes, unchecked
 from dractl.scheduler.preemption import preempted
-from dractl.scheduler.wording import of_nodes, unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.cluster.state import at, text_at
 from dractl.errors import Unsupported
 from dractl.model import RequestRef
-from dractl.scheduler import wording
+from dractl.scheduler import condition
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import special_claim, wanted
 from dractl.scheduler.groups import Groups, names_read
@@ -180,12 +180,12 @@ class Scheduler:
     def _attempt(self, pod: Raw | None, claims: tuple[PodClaim, ...]) -> Attempt:
         unusable = None if pod is None else self.volumes(pod).stop
         if unusable is not None and self.nodes:
-            said = wording.whole_pod_error(len(self.nodes), unusable.text)
-            return Attempt(claims, (unusable,), message=wording.without_state(said))
+            said = condition.whole_pod_error(len(self.nodes), unusable.text)
+            return Attempt(claims, (unusable,), message=condition.without_state(said))
         missing = self._missing_classes(claims)
         if missing:
-            said = wording.whole_pod_error(len(self.nodes), missing[0].text)
-            said = self._with_preemption(pod, said, [wording.NOT_HELPFUL] * len(self.nodes), claims=False)
+            said = condition.whole_pod_error(len(self.nodes), missing[0].text)
+            said = self._with_preemption(pod, said, [condition.NOT_HELPFUL] * len(self.nodes), claims=False)
             return Attempt(claims, missing, message=said)
         if not self.nodes:
             return Attempt(claims, (NoNodes(),), message=NoNodes().text)
@@ -286,13 +286,13 @@ class Scheduler:
     ) -> Attempt:
         fatal = next((n for n in nodes if n.asked and self.is_fatal(n.outcome)), None)
         if fatal is not None:
-            return Attempt(claims, nodes=nodes, fatal=fatal, message=wording.filter_error(_fatal_text(fatal)))
+            return Attempt(claims, nodes=nodes, fatal=fatal, message=condition.filter_error(_fatal_text(fatal)))
         if any(n.fits for n in nodes):
             failed = late(self.features, pod, claims, nodes, mapped=mapped)
             return Attempt(claims, nodes=nodes, late=failed, message=None if failed is None else failed.text)
         texts = [text for n in nodes for text in (n.rejection.texts if n.rejection is not None else dra_texts(n))]
-        said = wording.fit_error(len(nodes), texts)
-        second = [wording.NOT_HELPFUL] * len(nodes)
+        said = condition.fit_error(len(nodes), texts)
+        second = [condition.NOT_HELPFUL] * len(nodes)
         if pod is not None and any(n.rejection is not None for n in nodes):
             preempting, second = preempt(self._filters(pod, delegated)[0], nodes, dra_texts)
             if preempting:
@@ -302,8 +302,8 @@ class Scheduler:
 
     def _with_preemption(self, pod: Raw | None, first: str, second: list[str], *, claims: bool) -> str:
         never = text_at(pod, "spec", "preemptionPolicy") == "Never"
-        preemption = wording.NEVER_PREEMPTS if never else wording.fit_error(len(self.nodes), second)
-        return wording.with_preemption(
+        preemption = condition.NEVER_PREEMPTS if never else condition.fit_error(len(self.nodes), second)
+        return condition.with_preemption(
             first, preemption, release_1_37=self.features.has("preemption-after-claims"), claims=claims
         )
 

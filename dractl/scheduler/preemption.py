@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dractl.cluster.state import at, map_at, text_at
-from dractl.scheduler import wording
+from dractl.scheduler import condition
 from dractl.scheduler.snapshot import PodInfo, label_selector
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ def preempt(
     enough = max(_CANDIDATES, int(len(verdicts) * _SHARE))
     for verdict in verdicts:
         if verdict.rejection is None or verdict.rejection.final or candidates >= enough:
-            texts.append(wording.NOT_HELPFUL)
+            texts.append(condition.NOT_HELPFUL)
             found.append(verdict)
             continue
         node = filters.snapshot.nodes[verdict.name]
         lower = lower_priority(filters.snapshot, filters.pod, node)
         if not lower:
-            said: tuple[str, ...] = (wording.NO_VICTIMS,)
+            said: tuple[str, ...] = (condition.NO_VICTIMS,)
         else:
             refused = _first(filters, lower, node)
             said = refused.texts if refused is not None else dra_texts(verdict)

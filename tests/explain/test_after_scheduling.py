@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
-from dractl.scheduler.wording import unchecked
+from dractl.scheduler.condition import unchecked
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
