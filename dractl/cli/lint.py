@@ -191,13 +191,9 @@ def command(
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose("--fail-on", threshold, SEVERITIES)
     wanted = [*(paths or []), *(filename or [])] or ["."]
-    if fix and diff:
-        raise UsageError("--fix and --diff cannot be combined", hint="--diff shows what --fix would do")
-    if add_ignore and fix:
-        raise UsageError("--fix and --add-ignore cannot be combined", hint="run --fix first, then --add-ignore")
-    if unsafe_fixes and (add_ignore or not (fix or diff)):
-        raise UsageError("--unsafe-fixes needs --fix or --diff")
-    if watch and (fix or add_ignore or diff or output_file or len(outputs) > 1 or "-" in wanted):
+    edits = Edits(fix, unsafe_fixes, add_ignore, diff)
+    edits.check()
+    if watch and (edits.asked or output_file or len(outputs) > 1 or "-" in wanted):
         raise UsageError("--watch cannot be combined with --fix, --add-ignore, --diff, report files or standard input")
     configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
@@ -224,20 +220,39 @@ def command(
         _show_files(job, output_file)
     if watch:
         _watch(job, outputs[0])
-    if diff or fix or add_ignore:
-        report, changes, errors = _changed(job, add_ignore=add_ignore, unsafe=unsafe_fixes)
-    else:
-        report, changes, errors = job.lint(), [], []
+    report, changes, errors = _changed(job, edits) if edits.asked else (job.lint(), [], [])
     if diff:
         changed = _show_diff(changes, output_file)
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)
-    if fix or add_ignore:
+    if edits.asked:
         errors += _write(job, changes, done="suppressed" if add_ignore else "fixed")
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for wanted_output in outputs:
-            wanted_output.write(report, to_stderr=(fix or add_ignore) and job.stdin is not None)
+            wanted_output.write(report, to_stderr=edits.asked and job.stdin is not None)
     failed = report.reaches(threshold) and not exit_zero  # type: ignore[arg-type]
     _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
+
+
+class Edits(Struct, frozen=True):
+    """The changes of the files that are asked for; with ``diff`` they are only shown."""
+
+    fix: bool
+    unsafe: bool
+    add_ignore: bool
+    diff: bool
+
+    @property
+    def asked(self) -> bool:
+        return self.fix or self.add_ignore or self.diff
+
+    def check(self) -> None:
+        """Raises UsageError for those that cannot be combined."""
+        if self.fix and self.diff:
+            raise UsageError("--fix and --diff cannot be combined", hint="--diff shows what --fix would do")
+        if self.add_ignore and self.fix:
+            raise UsageError("--fix and --add-ignore cannot be combined", hint="run --fix first, then --add-ignore")
+        if self.unsafe and (self.add_ignore or not (self.fix or self.diff)):
+            raise UsageError("--unsafe-fixes needs --fix or --diff")
 
 
 class Job(Struct, frozen=True):
@@ -432,11 +447,11 @@ def _watch(job: Job, output: _Output) -> NoReturn:
     raise AssertionError("a watch never ends")
 
 
-def _changed(job: Job, *, add_ignore: bool, unsafe: bool) -> tuple[Report, list[Change], list[InputError]]:
+def _changed(job: Job, edits: Edits) -> tuple[Report, list[Change], list[InputError]]:
     """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
     alone."""
     stdin = _named_stdin(job)
-    done = fixing.ignored(job.lint, stdin) if add_ignore else fixing.fixed(job.lint, stdin, unsafe=unsafe)
+    done = fixing.ignored(job.lint, stdin) if edits.add_ignore else fixing.fixed(job.lint, stdin, unsafe=edits.unsafe)
     return done.report, done.changes, done.errors
 
 
