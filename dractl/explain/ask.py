@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
 _WITHOUT_NAME = "without a name, every pending pod and unallocated claim is explained"
 

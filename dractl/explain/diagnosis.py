@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.explain.ask import CLAIMS
 from dractl.explain.diagnose.between import spanning
 from dractl.explain.diagnose.gangs import NO_GANG, Gang
 from dractl.explain.diagnose.nodes import findings
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from dractl.explain.diagnose.nodes import NodeFindings
     from dractl.explain.inquire import Attempted
     from dractl.reasons.base import Cause
-
-CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 
 
 class Diagnosis(Struct, frozen=True):

@@ -15,12 +15,12 @@ from dractl.cluster.state import text_at
 from dractl.explain import inquire, settled
 from dractl.explain.answer import Explanation, Subject
 from dractl.explain.around import inventory
-from dractl.explain.ask import Question, claim_question, pods_using
+from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
 from dractl.explain.build import Parts, build
 from dractl.explain.case import case_of
 from dractl.explain.conclude import conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
-from dractl.explain.diagnosis import CLAIMS, diagnose, diagnosis_of
+from dractl.explain.diagnosis import diagnose, diagnosis_of
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod

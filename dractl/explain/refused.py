@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.state import maps_at, text_at
+from dractl.explain.ask import CLAIMS
 from dractl.model import Target
 from dractl.validation import validate
 
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.ask import Question
 
-_CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
-
 
 def refused(state: ClusterState, features: Features, question: Question) -> Iterator[str]:
     """A sentence for each claim or template of the subject that no server has seen, and would refuse."""
-    written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in _CLAIMS else []
+    written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in CLAIMS else []
     for reference in maps_at(question.value, "spec", "resourceClaims"):
         for kind, field_name in (
             ("ResourceClaim", "resourceClaimName"),
