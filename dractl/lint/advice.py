@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dractl.cel import Program
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 
-class Replacement(NamedTuple):
+class Replacement(Struct, frozen=True):
     """A fix that replaces one scalar (or one key) by another text; ``start``, ``end``: code points of its value."""
 
     title: str
@@ -32,7 +34,7 @@ def spot(program: Program, name: str = "") -> tuple[int, int]:
     return 0, len(program.text.partition("\n")[0])
 
 
-class Advice(NamedTuple):
+class Advice(Struct, frozen=True):
     """A finding of a check in ``subject`` at ``path``, a path of the document in v1.
 
     ``offset`` and ``end`` count code points inside the scalar there. ``severity`` is set if it differs from the rule's

@@ -8,27 +8,28 @@ ignored, and so are errors of the file system: a cache is no reason to fail.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from dractl import atomic
 from dractl.facts.pack import BUILT_IN, current
-from dractl.lint.finding import Api, Edit, Finding, Fix, ObjectRef, Related, Report
-from dractl.manifests import Position, Skipped
+from dractl.lint.finding import Report
+from dractl.manifests import Skipped
 from dractl.manifests.neighbours import manifests_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dractl.lint.part import Question
+    from dractl.lint.findings import Terms
     from dractl.manifests.kustomize import Kustomizations
     from dractl.manifests.load import Relevant
 
-_FORMAT = "1"
+_FORMAT = "2"
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This file marks a cache of dractl: it can be deleted, and backups may leave it out.\n"
@@ -57,13 +58,16 @@ class Cache:
             digest, _, body = data.partition(b"\n")
             if digest != _digest([body]).encode():
                 return None
-            return _report(json.loads(body))
-        except (OSError, ValueError, TypeError, LookupError, RecursionError):
+            return msgspec.json.decode(body, type=Report)
+        except (OSError, msgspec.MsgspecError):
             return None
 
     def put(self, key: str, report: Report) -> None:
         """Stores a report atomically; others are deleted if there are too many."""
-        body = json.dumps(report, separators=(",", ":")).encode()
+        try:
+            body = msgspec.json.encode(report)
+        except UnicodeEncodeError:  # the name of a file is not UTF-8
+            return
         if len(body) > MAX_BYTES // 4:
             return
         with suppress(OSError):
@@ -96,7 +100,7 @@ class Cache:
 
 
 def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
-    """The digest of a part of the input: the files that matter, the kustomizations around them, and what stands beside
+    """The digest of the input: the files that matter, the kustomizations around them, and what stands beside
     files that are named one by one."""
 
     def parts() -> Iterator[bytes]:
@@ -129,28 +133,28 @@ def _pack() -> str:
     return "" if chosen.origin == BUILT_IN else chosen.digest
 
 
-def key_of(question: Question, parts: Iterable[str]) -> str:
-    """The key of a report on parts of the input, for a question without devices."""
+def key_of(terms: Terms, digest: str) -> str:
+    """The key of a report on the input with a digest, without devices."""
     from dractl import __version__
     from dractl.cel_library import why_not
 
-    target, config = question.target, question.config
+    target, config = terms.target, terms.config
     asked = (
         _FORMAT,
         __version__,
         _code(),
         why_not(),
         _pack(),
-        sorted(question.versions.items()),
+        sorted(terms.versions.items()),
         target.release,
         sorted(target.gates),
         None if config.codes is None else sorted(config.codes),
         [(pattern, sorted(codes)) for pattern, codes in config.per_file],
         sorted(config.known.items()),
         sorted(config.severities.items()),
-        question.assumed,
-        sorted(question.consumers),
-        list(parts),
+        terms.assumed,
+        sorted(terms.consumers),
+        digest,
     )
     return _digest([repr(asked).encode()])
 
@@ -217,29 +221,3 @@ def _delete(folder: str) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
-
-
-# --- JSON to reports: tuples are written as lists, in the order of their fields ------------------------------------
-
-
-def _report(value: list[Any]) -> Report:
-    findings, release, assumed, files, documents, suppressed, skipped, digests = value
-    numbers = (files, documents, suppressed)
-    if not isinstance(release, str) or not all(isinstance(number, int) for number in numbers):
-        raise ValueError("not a report")
-    made = tuple(_finding(*row) for row in findings)
-    return Report(made, release, bool(assumed), *numbers, tuple(Skipped(*row) for row in skipped), dict(digests))
-
-
-def _finding(*row: Any) -> Finding:
-    plain = Finding(*row)
-    if not all(isinstance(text, str) for text in (plain.code, plain.name, plain.severity, plain.message, plain.path)):
-        raise ValueError("not a finding")
-    fix = plain.fix and Fix(*plain.fix)
-    return plain._replace(
-        position=Position(*plain.position),
-        object=ObjectRef(*plain.object),
-        related=tuple(Related(message, Position(*place)) for message, place in plain.related),
-        api=Api(*plain.api) if plain.api else None,
-        fix=fix and fix._replace(edits=tuple(Edit(Position(*place), text) for place, text in fix.edits)),
-    )

@@ -22,7 +22,9 @@ DRA424 = "warning"
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from dractl.errors import InputError, UsageError
 from dractl.lint.finding import SEVERITIES
@@ -38,7 +40,7 @@ TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
 LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity", "for")
 
 
-class Config(NamedTuple):
+class Config(Struct, frozen=True):
     """The settings of a configuration file; missing ones are None or empty. Paths are relative to the file."""
 
     file: Path | None = None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - the cache decodes reports
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from dractl.manifests import Position, Skipped  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.manifests import Position, Skipped
+    from collections.abc import Iterable
 
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["certain", "likely", "possible"]
@@ -17,7 +20,7 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 """In ascending order."""
 
 
-class ObjectRef(NamedTuple):
+class ObjectRef(Struct, frozen=True):
     """The Kubernetes object of a finding; fields missing in the document are None."""
 
     api_version: str | None = None
@@ -39,7 +42,7 @@ class ObjectRef(NamedTuple):
         return {key: value for key, value in named.items() if value is not None}
 
 
-class Api(NamedTuple):
+class Api(Struct, frozen=True):
     """The API server's error: the cause's type and its field path, as the server spells it; and its message if the
     finding has a shorter one."""
 
@@ -52,21 +55,21 @@ class Api(NamedTuple):
         return {key: value for key, value in named.items() if value is not None}
 
 
-class Related(NamedTuple):
+class Related(Struct, frozen=True):
     """Another place related to a finding, such as the first of two equal names."""
 
     message: str
     position: Position
 
 
-class Edit(NamedTuple):
+class Edit(Struct, frozen=True):
     """Replaces the text of a range of a file; an empty range inserts."""
 
     position: Position
     text: str
 
 
-class Fix(NamedTuple):
+class Fix(Struct, frozen=True):
     """Edits that fix a finding. A safe fix changes only values that certainly were not intended."""
 
     title: str
@@ -74,7 +77,7 @@ class Fix(NamedTuple):
     safe: bool = False
 
 
-class Finding(NamedTuple):
+class Finding(Struct, frozen=True):
     """One error, and its place.
 
     ``path`` is the YAML path in the document as it was written. ``api`` is set if the API server would report it too.
@@ -136,8 +139,8 @@ class Finding(NamedTuple):
         return made
 
 
-class Report(NamedTuple):
-    """The findings of one run of lint, in the order of the inputs, and its scope.
+class Report(Struct, frozen=True):
+    """The findings of one run of lint, in the order of the inputs, and its terms.
 
     ``assumed``: nobody named the release. ``documents`` counts those that concern DRA; ``suppressed`` the findings that
     comments, the configuration's ignores or a baseline suppress; ``skipped`` are the files that were not read, such as

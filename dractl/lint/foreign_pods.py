@@ -36,7 +36,8 @@ def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
 def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Remark]:
     pod = Document(document.file, document.index, _pod(spec), _PodPlaces(document, path), origin=document.origin)
     complete = isinstance(spec.get("resourceClaims"), list) and isinstance(spec.get("containers"), list)
-    for violation, _, _ in verdict(pod, target, {}, matters=_about_claims).remarks:
+    for remark in verdict(pod, target, {}, matters=_about_claims).remarks:
+        violation = remark.violation
         if violation.rule == "PC-09" and not complete:  # existing claims are reported elsewhere
             continue
         yield _said(document, violation, (*path, *violation.path[1:]))

@@ -7,7 +7,9 @@ finding inside a string of several lines can also be suppressed at the line of i
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -18,7 +20,7 @@ _COMMENT = r"(?:^|[\s])#[ \t]*dractl:[ \t]*(ignore-file|ignore)\b[ \t]*(?:\[([^\
 _ONLY_COMMENT = r"[ \t]*(?:#.*)?$"
 
 
-class Ignore(NamedTuple):
+class Ignore(Struct, frozen=True):
     """One comment: its place, its codes and names, and the line that it applies to (None: the file)."""
 
     line: int

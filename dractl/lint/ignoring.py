@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.lint.finding import Edit, Fix
 from dractl.lint.fixes import applied
@@ -22,7 +24,7 @@ ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
 """Rules whose findings are ignore comments themselves, which no other comment suppresses."""
 
 
-class Ignoring(NamedTuple):
+class Ignoring(Struct, frozen=True):
     """A file's text with ignore comments, how many findings they suppress, and why others are left (None: none are)."""
 
     text: str

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cel import EvalError, Field, environment
 from dractl.model import Quantity, ResourceSlice, decode, qualified_name
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 MAX_SHOWN = 6
 
 
-class Candidate(NamedTuple):
+class Candidate(Struct, frozen=True):
     """A published device; ``str()`` is its ``driver/pool/device``."""
 
     driver: str
@@ -51,7 +54,7 @@ class Candidate(NamedTuple):
         return f"{self.driver}/{self.pool}/{self.device.name}"
 
 
-class Step(NamedTuple):
+class Step(Struct, frozen=True):
     """One selector: the devices that reach it, those that satisfy it, and those on which it fails, with the error."""
 
     expression: Expression
@@ -68,7 +71,7 @@ class Step(NamedTuple):
         return len(self.left)
 
 
-class Funnel(NamedTuple):
+class Funnel(Struct, frozen=True):
     """The selectors of a class, or those of a request after its class.
 
     ``guessed``: the class is unknown, so the devices are all those of the drivers that the selectors name, and only
@@ -114,7 +117,7 @@ class Inventory:
                     elif not self.classes:
                         devices = self._named(run, request.selectors)
                         funnel = _sift(run, claim.subject, request.selectors, devices)
-                        funnels.append(funnel._replace(guessed=True))
+                        funnels.append(replace(funnel, guessed=True))
         return self._funnels[run]
 
     def candidates(self, run: Run, claim: Claim, request: Request) -> list[Candidate]:

@@ -37,10 +37,6 @@ class Subject:
         self.kind = kind
         self.name = document.name or ""
 
-    def __reduce__(self) -> tuple[type[Subject], tuple[Document, str]]:
-        """Another process reads the document again."""
-        return Subject, (self.document, self.kind)
-
     @property
     def value(self) -> Mapping[str, Any]:
         return self.document.value

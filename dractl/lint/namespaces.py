@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.lint.relevance import group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from dractl.manifests import Document
 
@@ -15,22 +17,13 @@ _LABELS = ("resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access"
 """k8s.io/api/resource/v1 types.go DRAAdminNamespaceLabelKey; the second one in 1.33 and before."""
 
 
-class Namespaces(NamedTuple):
+class Namespaces(Struct, frozen=True):
     """``labels``: those of each namespace, unless a kustomization adds to them. ``known``: the names of these
     namespaces, and None if some namespace of the run allows admin access: it may be that of an object which names
     none."""
 
     labels: Mapping[str, Mapping[str, str]]
     known: frozenset[str | None]
-
-
-class Seen(NamedTuple):
-    """The labels of the namespaces in a part of the input, and whether one, or a kustomization, has a label for admin
-    access."""
-
-    labels: dict[str, Mapping[str, str]]
-    admitting: bool
-    patched: bool
 
 
 def _admits(labels: Mapping[str, str]) -> bool:
@@ -43,7 +36,7 @@ def _add(found: dict[str, Mapping[str, str]], name: str, labels: Mapping[str, st
         found[name] = labels
 
 
-def seen(documents: Iterable[Document]) -> Seen:
+def namespaces_of(documents: Iterable[Document]) -> Namespaces:
     """The namespaces that documents define."""
     found: dict[str, Mapping[str, str]] = {}
     admitting = patched = False
@@ -54,17 +47,6 @@ def seen(documents: Iterable[Document]) -> Seen:
             admitting = admitting or _admits(found[document.name])
         elif group(document.value) == "kustomize.config.k8s.io":
             patched = patched or any(label in document.text for label in _LABELS)
-    return Seen(found, admitting, patched)
-
-
-def namespaces_of(parts: Sequence[Seen]) -> Namespaces:
-    """The namespaces of a run, from those of its parts in their order."""
-    found: dict[str, Mapping[str, str]] = {}
-    for part in parts:
-        for name, labels in part.labels.items():
-            _add(found, name, labels)
-    patched = any(part.patched for part in parts)
     if patched:
         found = {name: labels for name, labels in found.items() if _admits(labels)}
-    open_ = patched or any(part.admitting for part in parts)
-    return Namespaces(found, frozenset((*found, None) if open_ else found))
+    return Namespaces(found, frozenset((*found, None) if admitting or patched else found))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
@@ -21,22 +23,19 @@ if TYPE_CHECKING:
 _MAX_FURTHER = 4
 
 
-class Placed(NamedTuple):
-    """A finding with its document and path; ``number`` counts the documents of the file."""
+class Placed(Struct, frozen=True):
+    """A finding with its path; ``number`` counts the documents of the file, and ``text`` is the file's, None if it
+    could not be read. ``built``: it was found in an object as a kustomization makes it."""
 
     finding: Finding
-    document: Document | None = None
     path: Path = ()
+    text: str | None = None
+    built: bool = False
     number: int = -1
 
     @property
     def file(self) -> str:
         return self.finding.position.file
-
-    @property
-    def built(self) -> bool:
-        """True if it was found in an object as a kustomization makes it."""
-        return self.document is not None and self.document.built
 
 
 def _object(document: Document) -> ObjectRef:
@@ -85,7 +84,7 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
         excerpt=document.line(position.line),
         key_line=document.locate(violation.path, key=True).line,
     )
-    return Placed(finding, document, violation.path)
+    return Placed(finding, violation.path, document.text, document.built)
 
 
 def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
@@ -161,4 +160,4 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         excerpt=document.line(position.line),
         key_line=document.locate(advice.path, key=True).line,
     )
-    return Placed(finding, document, advice.path)
+    return Placed(finding, advice.path, document.text, document.built)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.objects import newest
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.lint.model import Run, Subject
 
 
-class Pool(NamedTuple):
+class Pool(Struct, frozen=True):
     """A pool of a driver; ``str()`` names it in a sentence."""
 
     driver: str

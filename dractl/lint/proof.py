@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.fixes import applied
 
 if TYPE_CHECKING:
@@ -45,24 +47,24 @@ def _is_safe(item: Placed) -> bool:
 
 def _unsafe(item: Placed) -> Placed:
     fix = item.finding.fix
-    return item._replace(finding=item.finding._replace(fix=fix and fix._replace(safe=False)))
+    return replace(item, finding=replace(item.finding, fix=fix and replace(fix, safe=False)))
 
 
 def _without(item: Placed) -> Placed:
-    return item._replace(finding=item.finding._replace(fix=None))
+    return replace(item, finding=replace(item.finding, fix=None))
 
 
 def _accepted(found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[tuple[str, int]]:
     """The documents, by file and number, that the server accepts once all relevant fixes are made."""
     by_file: dict[str, list[Placed]] = {}
     for item in found:
-        if counts(item) and item.document is not None:
+        if counts(item) and item.text is not None:
             by_file.setdefault(item.file, []).append(item)
     return {(file, number) for file, items in by_file.items() for number in _numbers(file, items, read, counts)}
 
 
 def _numbers(file: str, found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[int]:
-    text = next(item.document.text for item in found if item.document is not None)
+    text = next(item.text for item in found if item.text is not None)
     fixes = [item.finding.fix for item in found if item.finding.fix is not None]
     touched = {item.number for item in found}
     rejected: set[int] = set()

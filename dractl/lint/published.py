@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl import facts
 from dractl.facts import hardware, pack
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """An attribute or a capacity that a driver publishes, by its full name.
 
     ``since`` is the first version that publishes it, ``removed`` the first that does not. ``when`` says under which
@@ -44,7 +45,7 @@ class Row(NamedTuple):
     values_since: tuple[tuple[str, str], ...] = ()
 
 
-class Driver(NamedTuple):
+class Driver(Struct, frozen=True):
     """What is known of one driver. ``versions`` are in order; ``at`` is the one that is judged: the newest release,
     unless another is ``stated``; ``tags`` are the git tags of releases, by version, ``seen`` the dates of versions that
     are not released. Devices can have attributes that nobody knows if it is not ``complete``, or where somebody sets up
@@ -108,7 +109,7 @@ class Driver(NamedTuple):
         if not self.unknown:
             return advice
         words = f"; this is only {self.known_to}, and {self.stated} is newer"
-        return advice._replace(message=advice.message + words, severity="info", confidence="possible", fix=None)
+        return replace(advice, message=advice.message + words, severity="info", confidence="possible", fix=None)
 
     def _index(self, version: str) -> int:
         return self.versions.index(version)
@@ -236,7 +237,7 @@ def judged(run: Run, known: Driver) -> Driver:
     if stated is None:
         return known
     fact = facts.driver(known.name)
-    return known._replace(at=fact.versions[fact.index(stated)], stated=stated, unknown=fact.is_newer(stated))
+    return replace(known, at=fact.versions[fact.index(stated)], stated=stated, unknown=fact.is_newer(stated))
 
 
 @lru_cache(1)  # every rule asks for the same run
@@ -256,7 +257,7 @@ def published_here(run: Run) -> dict[tuple[str, str], frozenset[object]]:
     return {key: frozenset(values) for key, values in found.items()}
 
 
-class Wanted(NamedTuple):
+class Wanted(Struct, frozen=True):
     """The devices that a request, or a class, can get, if the driver is known.
 
     ``classes`` are the selectors of the class; for a class known only from its driver's installation, they are compiled
@@ -279,7 +280,7 @@ class Wanted(NamedTuple):
         """The devices after further selectors; the same where these leave none of the types (DRA721)."""
         own = pinned(self.driver, selectors)
         both = tuple(sorted(set(own) & set(self.types))) if own and self.types else own
-        return self._replace(types=both or self.types)
+        return replace(self, types=both or self.types)
 
     def lacks(self, row: Row) -> bool:
         """True if devices of these types never have it."""
@@ -347,7 +348,7 @@ def _compiled(run: Run, written: str) -> Program:
     return environment(run.target, "new").compile(written)
 
 
-class Selection(NamedTuple):
+class Selection(Struct, frozen=True):
     """The selectors of one request, or of one class, in the order in which they are evaluated.
 
     ``request`` is None for a class. ``wanted``: what is known of the devices before them (of a class: of those that it
@@ -391,7 +392,7 @@ def _selections(run: Run) -> Iterator[Selection]:
                 yield Selection(claim.subject, request, programs, known)
 
 
-class Read(NamedTuple):
+class Read(Struct, frozen=True):
     """One lookup of an attribute or a capacity by its name, on devices of a known driver."""
 
     selection: Selection
@@ -466,7 +467,7 @@ def _driver_of_class(run: Run, selection: Selection) -> str | None:
     return run.driver_of_class(selection.request.device_class)
 
 
-class Constrained(NamedTuple):
+class Constrained(Struct, frozen=True):
     """A constraint and the devices that it compares. ``sides`` are those of each request whose driver is known, by the
     request's reference; ``whole``: all of them are."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
@@ -23,7 +25,7 @@ _OF_PARTS = frozenset({"kustomize.config.k8s.io", "apiextensions.crossplane.io",
 _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
-class Reading(NamedTuple):
+class Reading(Struct, frozen=True):
     """A document that concerns DRA, and how it is read; ``number`` counts those of its file.
 
     ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: a chart completes it

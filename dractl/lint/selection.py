@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.errors import UsageError
 from dractl.lint import registry
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
 
 
-class Selection(NamedTuple):
+class Selection(Struct, frozen=True):
     """The selected findings.
 
     ``codes``: the rules that are on, None for all. ``per_file``: patterns as in .gitignore with the codes that are off
@@ -55,7 +58,7 @@ def select(found: Iterable[Placed], documents: Iterable[Document], selection: Se
             known[finding.fingerprint] -= 1
             suppressed += 1
         else:
-            kept.append(finding._replace(severity=selection.severities.get(finding.code, finding.severity)))
+            kept.append(replace(finding, severity=selection.severities.get(finding.code, finding.severity)))
     for note in (note for listed in notes.values() for note in listed):
         kept += (finding for finding in note.findings(selection) if selection.wants(finding.code) and not off(finding))
     return kept, suppressed

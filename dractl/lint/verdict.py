@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint import placeholders
@@ -25,7 +26,7 @@ _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 """What the version says that was taken in place of one that is not served."""
 
 
-class Remark(NamedTuple):
+class Remark(Struct, frozen=True):
     """A violation; ``server``: the API server reports it for the document as it is. ``severity`` is set if it differs
     from the rule's own in a lesser case."""
 
@@ -34,7 +35,7 @@ class Remark(NamedTuple):
     severity: Severity | None = None
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True):
     """The errors in a document, and the document as it was probably meant: itself, if its types are right."""
 
     remarks: tuple[Remark, ...]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dractl.lint import Report, Selection, cache, run
+from dractl.lint import Report, Selection, cache, many
 from dractl.lint.cache import Cache
-from dractl.lint.part import Question
+from dractl.lint.findings import Terms
 from dractl.manifests.files import listed
 from dractl.model import Target
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TARGET = Target.of()
-PLAIN = Question(TARGET)
+PLAIN = Terms(TARGET)
 CLAIM = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -48,8 +48,8 @@ def kept(tmp_path: Path) -> Cache:
     return Cache(str(tmp_path / "cache"))
 
 
-def report(tree: Path, kept: Cache | None, question: Question = PLAIN) -> Report:
-    return run.lint_listed([list(listed([str(tree)], ()))], question, named=True, cache=kept)
+def report(tree: Path, kept: Cache | None, question: Terms = PLAIN) -> Report:
+    return many.lint_listed(list(listed([str(tree)], ())), question, named=True, cache=kept)
 
 
 def reports(tmp_path: Path) -> list[Path]:
@@ -64,7 +64,7 @@ def unlinted(monkeypatch: pytest.MonkeyPatch) -> Any:
         def fail(*_: object) -> None:
             raise AssertionError("linted again")
 
-        monkeypatch.setattr(run, "lint_part", fail)
+        monkeypatch.setattr(many, "report_on", fail)
 
     return forbid
 
@@ -105,15 +105,15 @@ def test_an_edit_is_seen(tree: Path, kept: Cache, edit: Any) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        Question(Target.of("1.34")),
-        Question(Target.of("1.37", {"DRAConsumableCapacity": False})),
-        Question(TARGET, Selection(codes=frozenset({"DRA113"}))),
-        Question(TARGET, Selection(severities={"DRA003": "info"})),
-        Question(TARGET, Selection(per_file=(("one.yaml", frozenset({"DRA003"})),))),
-        Question(TARGET, assumed=True),
+        Terms(Target.of("1.34")),
+        Terms(Target.of("1.37", {"DRAConsumableCapacity": False})),
+        Terms(TARGET, Selection(codes=frozenset({"DRA113"}))),
+        Terms(TARGET, Selection(severities={"DRA003": "info"})),
+        Terms(TARGET, Selection(per_file=(("one.yaml", frozenset({"DRA003"})),))),
+        Terms(TARGET, assumed=True),
     ],
 )
-def test_another_question_has_another_answer(tree: Path, kept: Cache, question: Question) -> None:
+def test_another_question_has_another_answer(tree: Path, kept: Cache, question: Terms) -> None:
     report(tree, kept)
     assert report(tree, kept, question) == report(tree, None, question)
 
@@ -167,7 +167,7 @@ def test_a_file_beside_those_that_are_named_counts(tree: Path, kept: Cache) -> N
 
     def codes() -> set[str]:
         entries = list(listed([str(tree / "pod.yaml")], ()))
-        return {item.code for item in run.lint_listed([entries], PLAIN, named=False, cache=kept).findings}
+        return {item.code for item in many.lint_listed(entries, PLAIN, named=False, cache=kept).findings}
 
     assert "DRA423" in codes()
     (tree / "twos.yaml").write_text(CLAIM % ("twos", "true"))
@@ -190,7 +190,9 @@ def test_a_full_or_read_only_disk_is_no_cause_to_fail(
 
     monkeypatch.setattr(os, "replace", refused)
     assert report(tree, kept) == report(tree, None)
-    assert list((tmp_path / "cache").rglob("*")) == [tmp_path / "cache" / "lint-1"]  # no temporary file is left
+    assert list((tmp_path / "cache").rglob("*")) == [
+        tmp_path / "cache" / f"lint-{cache._FORMAT}"
+    ]  # no temporary file is left
     monkeypatch.setattr(os, "mkdir", refused)
     assert report(tree, Cache(str(tmp_path / "other"))) == report(tree, None)
 

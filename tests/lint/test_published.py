@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from dractl.lint import lint
 from dractl.lint.inventory import Inventory
@@ -252,9 +253,9 @@ def test_versions() -> None:
     nvidia = drivers()["gpu.nvidia.com"]
     row = nvidia.attributes["gpu.nvidia.com/index"]
     assert (nvidia.last_with(row), nvidia.newest) == ("v25.3.2", "v0.5.1")
-    assert nvidia.last_with(row._replace(removed=None)) is None
-    assert nvidia.is_later(row._replace(since="main"))
-    assert [nvidia.first_with(row._replace(since=since)) for since in (None, "25.8", "main")] == [
+    assert nvidia.last_with(replace(row, removed=None)) is None
+    assert nvidia.is_later(replace(row, since="main"))
+    assert [nvidia.first_with(replace(row, since=since)) for since in (None, "25.8", "main")] == [
         None,
         "v25.8.0",
         "main",

@@ -8,12 +8,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dractl.lint import lint, run, workers
-from dractl.lint.part import Question
+from dractl.lint import lint, many, size, workers
+from dractl.lint.findings import Terms
 from dractl.manifests import load_readable
 from dractl.manifests.files import listed
 from dractl.model import Target
@@ -80,64 +79,64 @@ def tree(tmp_path: Path) -> Path:
 
 
 @forks
-@pytest.mark.parametrize("jobs", [2, 3, 8])
+@pytest.mark.parametrize("processes", [2, 3, 8])
 def test_the_report_does_not_depend_on_the_number_of_processes(
-    tree: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+    tree: Path, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_WORTHWHILE", 1)
-    shares = run.apart(list(listed([str(tree)], ())), jobs)
-    assert len(shares) == jobs
+    monkeypatch.setattr(many, "REPAYS_A_PROCESS", 1)
+    started: list[int] = []
+    pool = workers.ProcessPoolExecutor
+    monkeypatch.setattr(
+        workers, "ProcessPoolExecutor", lambda count, *rest: started.append(count) or pool(count, *rest)
+    )
     one = lint(load_readable([str(tree)]), TARGET)
     assert len({finding.code for finding in one.findings}) >= 6
-    assert run.lint_listed(shares, Question(TARGET), named=True) == one
+    entries = list(listed([str(tree)], ()))
+    assert many.lint_listed(entries, Terms(TARGET), named=True, processes=processes) == one
+    assert max(started) == processes
 
 
 def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not run.is_large(list(listed([str(tree)], ())))
-    monkeypatch.setattr(run, "_WORTHWHILE", 1)
-    assert run.is_large(list(listed([str(tree)], ())))
+    assert not size.is_large(list(listed([str(tree)], ())))
+    monkeypatch.setattr(size, "REPAYS_A_PROCESS", 1)
+    assert size.is_large(list(listed([str(tree)], ())))
     (tree / "templates").mkdir()
     (tree / "templates" / "claim.yaml").write_text(claim("in-a-chart"))
     (tree / "Chart.yaml").write_text("name: x\n")
-    assert not run.is_large(list(listed([str(tree)], ())))
+    assert not size.is_large(list(listed([str(tree)], ())))
+
+
+@forks
+def test_results_are_in_the_order_of_the_values_and_made_elsewhere() -> None:
+    made = workers.mapped(lambda text: (os.getpid(), text * 100_000), "abcdefghij", 3)  # a lambda is not sent
+    assert [text for _, text in made] == [letter * 100_000 for letter in "abcdefghij"]
+    assert os.getpid() not in {pid for pid, _ in made}
 
 
 @forks
 def test_what_a_worker_raises_is_raised_here() -> None:
-    def work(task: int, _: workers.Exchange) -> int:
-        if task:
-            raise LookupError(f"task {task}")
-        return task
+    def work(number: int) -> int:
+        if number:
+            raise LookupError(f"task {number}")
+        return number
 
-    with pytest.raises(LookupError, match="task 2") as caught:
-        workers.in_processes([0, 2], work)
-    assert "in a worker process" in caught.value.__notes__[0]
+    with pytest.raises(LookupError, match="task 2"):
+        workers.mapped(work, [0, 2], 2)
 
 
 @forks
 def test_a_worker_that_dies_is_an_error_and_leaves_no_other_behind(tmp_path: Path) -> None:
-    def work(task: int, exchange: workers.Exchange) -> list[int]:
+    def work(number: int) -> int:
         (tmp_path / str(os.getpid())).touch()
-        if task == 1:
+        if number == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return exchange.to_all(task)
+        return number
 
-    with pytest.raises(workers.WorkerDied, match="SIGKILL") as caught:
-        workers.in_processes([0, 1, 2], work)
+    with pytest.raises(workers.WorkerDied, match="a worker process died") as caught:
+        workers.mapped(work, [0, 1, 2], 3)
     assert caught.value.exit_code == 3
     others = {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
     assert not any(Path(f"/proc/{pid}").exists() for pid in others)
-
-
-@forks
-def test_values_are_exchanged_in_the_order_of_the_tasks() -> None:
-    def work(task: str, exchange: workers.Exchange) -> Any:
-        large = exchange.to_all(task * 100_000)  # more than a pipe holds
-        return exchange.rank, [len(text) for text in large], exchange.to_each([task + str(n) for n in range(3)])
-
-    assert workers.in_processes(["a", "bb", "c"], work) == [
-        (rank, [100_000, 200_000, 100_000], [f"a{rank}", f"bb{rank}", f"c{rank}"]) for rank in range(3)
-    ]
 
 
 @forks
@@ -173,25 +172,27 @@ def test_the_command_line_reports_the_same_with_any_number_of_jobs(tree: Path) -
     assert reports[0].stderr == reports[1].stderr
 
 
+@pytest.mark.parametrize(("number", "to_all", "code"), [(signal.SIGINT, True, 130), (signal.SIGKILL, False, -9)])
 @linux
-def test_an_interrupt_ends_all_processes_with_130_and_one_line(tmp_path: Path) -> None:
-    for number in range(300):
-        (tmp_path / f"{number}.yaml").write_text(claim(f"c{number}") * 1 + "#" * 8000)
-    fifo = tmp_path / "zz.yaml"  # named, so that it is opened; nobody writes, so that its reader waits
+def test_workers_end_with_their_parent(tmp_path: Path, number: int, to_all: bool, code: int) -> None:
+    """Interrupted from the terminal, which tells all of them, or killed alone."""
+    fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
+    program = (
+        "from dractl.lint.workers import mapped\n"
+        "try: mapped(lambda path: open(path).read(), [path] * 2, 2)\n"
+        "except KeyboardInterrupt: raise SystemExit(130)\n"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "dractl", "lint", "--isolated", "-j", "2", str(tmp_path), str(fifo)],
+        [sys.executable, "-c", f"path = {str(fifo)!r}\n{program}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
     signal.alarm(60)  # should nobody read
-    writer = os.open(fifo, os.O_WRONLY)  # waits for the child that reads it
+    writer = os.open(fifo, os.O_WRONLY)  # waits for a child that reads it
     signal.alarm(0)
-    os.killpg(process.pid, signal.SIGINT)
-    out, error = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, b"")
-    assert b"Traceback" not in error
+    (os.killpg if to_all else os.kill)(process.pid, number)
+    out, error = process.communicate(timeout=60)  # until no child has the pipes open
+    assert (process.returncode, out, error) == (code, b"", b"")
     os.close(writer)
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)

@@ -50,7 +50,9 @@ k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.lint.advice import Advice
 from dractl.lint.standard import STANDARD_DOMAIN
@@ -65,7 +67,7 @@ SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
 
 
-class Form(NamedTuple):
+class Form(Struct, frozen=True):
     """The members that hold such a value, the texts that are one, and an example."""
 
     members: tuple[str, str]

@@ -57,7 +57,9 @@ kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dractl.lint.advice import Advice
 from dractl.lint.inventory import parsed
@@ -77,7 +79,7 @@ PER_CLASS = ".deviceclass.resource.k8s.io/devices"
 MOST = 32  # what a request for all devices is charged for: AllocationResultsMaxSize
 
 
-class Charge(NamedTuple):
+class Charge(Struct, frozen=True):
     """Usage of the namespace's quotas by one object, at ``path``."""
 
     subject: Subject

@@ -65,7 +65,10 @@ k8s.io/dynamic-resource-allocation/structured isSelectable
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.lint.advice import Advice
 
@@ -83,7 +86,7 @@ FIELDS = ("selectors",)
 Value = tuple[str, Any]
 
 
-class Wanted(NamedTuple):
+class Wanted(Struct, frozen=True):
     """A comparison that has to hold: what it looks at has one of the values."""
 
     subject: Subject
@@ -106,7 +109,7 @@ def check(run: Run) -> Iterator[Advice]:
             selectors = [(of_class, expression) for expression in of_class.selectors] if of_class else []
             pair = _contradiction(run, [*selectors, *((claim.subject, expression) for expression in request.selectors)])
             if pair and pair[1].subject is claim.subject:  # else the class is at fault, which has been said
-                yield _advice(*pair)._replace(severity="error" if request.parent is None else "warning")
+                yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 
 def _advice(first: Wanted, second: Wanted) -> Advice:

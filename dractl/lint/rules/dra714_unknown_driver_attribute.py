@@ -55,6 +55,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.published import in_domain, nearest_published, reads
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
@@ -86,7 +88,7 @@ def check(run: Run) -> Iterator[Advice]:
                 f"{message}, unless {driver.extension} adds it" if added else message,
                 help=f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them",
             )
-            yield driver.soften(advice._replace(severity="info") if added and read.guarded else advice)
+            yield driver.soften(replace(advice, severity="info") if added and read.guarded else advice)
 
 
 def _said_elsewhere(read: Read) -> bool:

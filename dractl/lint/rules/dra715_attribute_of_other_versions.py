@@ -53,6 +53,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.published import constrained, reads
 
 if TYPE_CHECKING:
@@ -72,13 +74,13 @@ def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
         if read.row is not None and not read.guarded and (said := _versions(read.driver, read.row)):
             message, severity = said
-            yield read.driver.soften(read.advice(message)._replace(severity=severity))
+            yield read.driver.soften(replace(read.advice(message), severity=severity))
     for item in constrained(run):
         for wanted in {side.driver.name: side for side in item.sides.values()}.values():
             row = wanted.row("attributes", item.attribute)
             if row is not None and (said := _versions(wanted.driver, row)):
                 message, severity = said
-                yield item.advice(message)._replace(severity=severity)
+                yield replace(item.advice(message), severity=severity)
 
 
 def _versions(driver: Driver, row: Row) -> tuple[str, Severity] | None:

@@ -57,6 +57,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.published import pinned, reads
 
 if TYPE_CHECKING:
@@ -82,11 +84,14 @@ def check(run: Run) -> Iterator[Advice]:
         if (missing := _missing(read, row)) and not _implied(read, row):
             lookup = read.lookup
             varies = (not row.when or row.when.startswith(_VARIES)) and not _narrowed(read)
-            yield read.advice(
-                f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
-                help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
-                confidence="likely" if varies else "possible",
-            )._replace(severity=None if varies else "info")
+            yield replace(
+                read.advice(
+                    f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
+                    help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
+                    confidence="likely" if varies else "possible",
+                ),
+                severity=None if varies else "info",
+            )
 
 
 def _narrowed(read: Read) -> bool:

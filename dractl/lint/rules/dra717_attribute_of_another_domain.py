@@ -53,6 +53,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.advice import Replacement
 from dractl.lint.published import reads
 from dractl.lint.standard import meant_standard
@@ -88,7 +90,13 @@ def check(run: Run) -> Iterator[Advice]:
         message = (
             f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}"
         )
-        yield read.advice(
-            f"{message}: the selector {effect}" + (f", unless {known.extension} adds it" if known.extension else ""),
-            help=f"its domains are {', '.join(sorted(known.domains))}",
-        )._replace(offset=lookup.domain_start, end=lookup.domain_end, fix=fix)
+        yield replace(
+            read.advice(
+                f"{message}: the selector {effect}"
+                + (f", unless {known.extension} adds it" if known.extension else ""),
+                help=f"its domains are {', '.join(sorted(known.domains))}",
+            ),
+            offset=lookup.domain_start,
+            end=lookup.domain_end,
+            fix=fix,
+        )

@@ -54,6 +54,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.cel import EvalError
 from dractl.lint.advice import Replacement
 from dractl.lint.published import reads
@@ -91,9 +93,12 @@ def check(run: Run) -> Iterator[Advice]:
             if result is None:
                 continue
             effect = "never true" if result is False else f"an error on every device ({result})"
-            yield read.advice(
-                f"{row.name} has type {row.type}: this comparison is {effect}", help=_help(row, found)
-            )._replace(offset=found.start, end=found.end, fix=_fix(read, row, found))
+            yield replace(
+                read.advice(f"{row.name} has type {row.type}: this comparison is {effect}", help=_help(row, found)),
+                offset=found.start,
+                end=found.end,
+                fix=_fix(read, row, found),
+            )
 
 
 def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
@@ -110,7 +115,7 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
         result = program.evaluate(read.driver.name, device) if program.ok else None
         if isinstance(result, EvalError) and result.text.startswith("no such overload"):
             message = f"{row.name} has type {row.type}: this is an error on every device ({result.text})"
-            yield read.advice(message)._replace(offset=part.start, end=part.end)
+            yield replace(read.advice(message), offset=part.start, end=part.end)
 
 
 def _fits(row: Row, kind: str) -> bool:

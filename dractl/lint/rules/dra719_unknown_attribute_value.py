@@ -56,6 +56,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.advice import Replacement
 from dractl.lint.published import products, published_here, reads
 from dractl.model import Device
@@ -105,7 +107,7 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
         when = read.driver.seen.get(later)
         since = f"{later} on{f', seen on {when} and not released yet' if when else ''}"
         message = f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
-        yield _placed(read, literal, None)(message, help=None)._replace(severity="info" if when else None)
+        yield replace(_placed(read, literal, None)(message, help=None), severity="info" if when else None)
     elif row.values and value not in row.values:
         values = [str(known) for known in row.values]
         same = [known for known in values if known.lower() == value.lower()]
@@ -147,10 +149,14 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
             continue
         devices = (Device({"name": "device", "attributes": {row.name: {"string": value}}}) for value in known)
         if all(program.evaluate(read.driver.name, device) is False for device in devices):
-            yield read.advice(
-                f"this is true for no known {row.name}, such as {meant[0]}",
-                help=f'write .lowerAscii().contains("{call["word"].lower()}")',
-            )._replace(offset=part.start, end=part.end)
+            yield replace(
+                read.advice(
+                    f"this is true for no known {row.name}, such as {meant[0]}",
+                    help=f'write .lowerAscii().contains("{call["word"].lower()}")',
+                ),
+                offset=part.start,
+                end=part.end,
+            )
 
 
 def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no-untyped-def]
@@ -162,6 +168,6 @@ def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no
     fix = Replacement(title, read.expression.path, meant or "", start=start, end=end, safe=False) if fixes else None
 
     def made(message: str, help: str | None) -> Advice:  # noqa: A002
-        return read.advice(message, help=help)._replace(offset=literal.start, end=literal.end, fix=fix)
+        return replace(read.advice(message, help=help), offset=literal.start, end=literal.end, fix=fix)
 
     return made

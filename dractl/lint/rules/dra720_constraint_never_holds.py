@@ -60,6 +60,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.published import constrained, nearest_published
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
@@ -90,7 +92,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield item.advice(said[0], help=said[1])
         elif (value := _same(item)) is not None:
             message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
-            yield item.advice(message, help="remove it")._replace(severity="info")
+            yield replace(item.advice(message, help="remove it"), severity="info")
 
 
 def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:

@@ -61,6 +61,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import classes, driver_at, drivers, in_domain, wanted
 from dractl.model.nearest import nearest_names
@@ -92,7 +94,8 @@ def check(run: Run) -> Iterator[Advice]:
                 if meant or not _is_name(name):
                     what = f"unknown driver {name}" if _is_name(name) else f'no driver can have the name "{name}"'
                     advice = _unknown(subject, expression.path, what, meant, (literal.start + 1, literal.end - 1))
-                    yield advice._replace(
+                    yield replace(
+                        advice,
                         offset=literal.start,
                         end=literal.end,
                         help="device.driver is the name of the driver, as in the ResourceSlices",
@@ -118,7 +121,7 @@ def _domains(subject: Subject, expression: Expression, program: Program, real: s
             meant = [name for name in meant if lookup.name in in_domain(name)[lookup.kind]] or meant
             place = lookup.domain_start, lookup.domain_end
             advice = _unknown(subject, expression.path, f"unknown domain {lookup.domain}", meant, place)
-            yield advice._replace(help="attributes are in the domain of the driver, unless they have another one")
+            yield replace(advice, help="attributes are in the domain of the driver, unless they have another one")
 
 
 def _unknown(

@@ -54,6 +54,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.published import reads
 
 if TYPE_CHECKING:
@@ -74,8 +76,12 @@ def check(run: Run) -> Iterator[Advice]:
         row = read.row
         for found in read.program.comparisons:
             if row is not None and row.becomes_list and found.lookup == read.lookup:
-                yield read.advice(
-                    f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
-                    "DRAListTypeAttributes is on: the comparison then fails",
-                    confidence="possible",
-                )._replace(offset=found.start, end=found.end)
+                yield replace(
+                    read.advice(
+                        f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
+                        "DRAListTypeAttributes is on: the comparison then fails",
+                        confidence="possible",
+                    ),
+                    offset=found.start,
+                    end=found.end,
+                )

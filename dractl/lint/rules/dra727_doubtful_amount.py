@@ -52,6 +52,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.advice import Advice
 from dractl.lint.published import reads, selections
 from dractl.model import Quantity
@@ -77,7 +79,7 @@ def check(run: Run) -> Iterator[Advice]:
             for literal in found.literals if found.lookup == read.lookup else ():
                 why = _why(read.row.name, str(literal.value)) if literal.kind == "quantity" else None
                 if why:
-                    yield read.advice(why[0], help=why[1])._replace(offset=literal.start, end=literal.end)
+                    yield replace(read.advice(why[0], help=why[1]), offset=literal.start, end=literal.end)
     for selection in selections(run):
         request, wanted = selection.request, selection.wanted
         if request is None or wanted is None:

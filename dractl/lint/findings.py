@@ -1,0 +1,158 @@
+"""The findings in an input: in each document, and across those that belong together."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.lint import registry
+from dractl.lint.foreign_pods import foreign_pods
+from dractl.lint.model import Run, Subject
+from dractl.lint.place import from_advice, from_violation
+from dractl.lint.placeholders import hides
+from dractl.lint.relevance import GROUP, group
+from dractl.lint.selection import Selection
+from dractl.lint.verdict import verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+
+    from dractl.lint.advice import Advice
+    from dractl.lint.inventory import Inventory
+    from dractl.lint.namespaces import Namespaces
+    from dractl.lint.place import Placed
+    from dractl.lint.reading import Reading
+    from dractl.manifests import Document
+    from dractl.manifests.kustomize import Kustomizations
+    from dractl.model import Target
+
+    Mapped = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+
+
+class Terms(Struct, frozen=True):
+    """The terms of linting.
+
+    ``devices``: the inventory on which selectors, constraints and capacities are tried. ``assumed``: nobody named the
+    release, so a fix to another ``apiVersion`` is not safe. ``consumers``: of registry.CONSUMERS.
+    ``versions``: the versions of drivers by name, where they are known.
+    """
+
+    target: Target
+    config: Selection = Selection()
+    devices: Inventory | None = None
+    assumed: bool = False
+    consumers: frozenset[str] = frozenset()
+    versions: Mapping[str, str] = MappingProxyType({})
+
+
+class Meant(Struct, frozen=True):
+    """An object as it was probably meant, and the number of its document in the file."""
+
+    subject: Subject
+    number: int
+
+
+def findings(
+    readable: Sequence[Reading],
+    terms: Terms,
+    namespaces: Namespaces,
+    kustomizations: Kustomizations,
+    mapped: Mapped,
+) -> list[Placed]:
+    """The findings in an input, before fixes are proven and findings suppressed."""
+    found: list[Placed] = []
+    whole: list[Meant] = []
+    patches: list[Meant] = []
+    judge = partial(judged, terms=terms, namespaces=namespaces.labels)
+    for reading, (placed, meant) in zip(readable, mapped(judge, readable), strict=True):
+        found += placed
+        (patches if reading.patch else whole).append(Meant(_subject(meant or reading.document), reading.number))
+    others = Run([item.subject for item in whole], terms.target, terms.devices)
+    advise = partial(_advice, terms=terms, kustomizations=kustomizations, others=others, namespaces=namespaces.known)
+    for advised in mapped(advise, _apart(whole, kustomizations)):
+        found += advised
+    found += _advice_on_patches(patches, terms, kustomizations)
+    return found
+
+
+def judged(
+    reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
+) -> tuple[list[Placed], Document | None]:
+    """The errors in a document by itself, and the document as it was probably meant, if otherwise than written."""
+    target = terms.target
+    answer = verdict(reading.document, target, namespaces, matters=reading.matters)
+    remarks = [*answer.remarks, *(foreign_pods(reading.document, target) if reading.foreign else ())]
+    placed = [from_violation(reading.document, remark, target) for remark in remarks]
+    if terms.assumed:
+        placed = [_without_version_fix(item) for item in placed]
+    meant = None if answer.document is reading.document else answer.document
+    return [replace(item, number=reading.number) for item in placed], meant
+
+
+def _without_version_fix(placed: Placed) -> Placed:
+    fix = placed.finding.fix
+    if fix is None or placed.path != ("apiVersion",):
+        return placed
+    return replace(placed, finding=replace(placed.finding, fix=replace(fix, safe=False)))
+
+
+def _subject(document: Document) -> Subject:
+    # Another group's kinds may have the names of ours; only the pods in it matter.
+    ours = (GROUP, "", "apps", "batch")
+    return Subject(document, (document.kind or "") if group(document.value) in ours else "")
+
+
+def _advice(
+    together: Sequence[Meant],
+    terms: Terms,
+    kustomizations: Kustomizations,
+    others: Run,
+    namespaces: Container[str | None] = (),
+) -> list[Placed]:
+    """The advice on objects that belong together."""
+    numbers = {id(item.subject): item.number for item in together}
+    first = together[0].subject.document
+    run = Run(
+        [item.subject for item in together],
+        terms.target,
+        terms.devices,
+        others,
+        applied_together=bool(first.rendered) or kustomizations.naming(first.file) is not None,
+        namespaces=namespaces,
+        consumers=terms.consumers,
+        versions=terms.versions,
+    )
+    return [
+        replace(from_advice(rule, advice), number=numbers[id(advice.subject)])
+        for rule in registry.checks()
+        if terms.config.wants(rule.code)
+        for advice in rule.advice(run)
+        if not _hidden(advice)
+    ]
+
+
+def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[Meant]]:
+    """The objects of each chart and kustomization, and of each other folder."""
+    homes: dict[str, list[Meant]] = {}
+    for item in meant:
+        document = item.subject.document
+        home = f"{document.rendered} rendered" if document.rendered else kustomizations.home_of(document.file)
+        homes.setdefault(home, []).append(item)
+    return list(homes.values())
+
+
+def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: Kustomizations) -> Iterator[Placed]:
+    """CEL in a patch can be checked without the object that the patch changes."""
+    for patch in patches:
+        others = Run([patch.subject], terms.target)
+        for placed in _advice([patch], replace(terms, devices=None), kustomizations, others):
+            if placed.path[-1:] == ("expression",):
+                yield placed
+
+
+def _hidden(advice: Advice) -> bool:
+    return hides(advice.subject.document, advice.path, advice.offset, advice.end)

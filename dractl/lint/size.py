@@ -1,0 +1,30 @@
+"""The estimated cost of linting files, before they are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.manifests.files import Entry
+from dractl.manifests.templates import chart_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.manifests import Skipped
+
+_FILE_COST = 4096
+"""Bytes that take as long to lint as a file to open."""
+REPAYS_A_PROCESS = 512 * 1024
+"""Bytes that repay another process."""
+
+
+def is_large(entries: Sequence[Entry | Skipped]) -> bool:
+    """True if several processes or a report of an earlier run may be quicker than to lint; False where a chart may have
+    to be rendered, which is done once for all of its files and depends on more than these."""
+    charts = (isinstance(item, Entry) and chart_of(item.path) for item in entries)
+    return sum(map(size, entries)) >= 2 * REPAYS_A_PROCESS and not any(charts)
+
+
+def size(item: Entry | Skipped) -> int:
+    """The estimated cost of a file, in bytes."""
+    return _FILE_COST + (item.status.st_size if isinstance(item, Entry) and item.status else 0)
