@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dractl.manifests.kustomize import Kustomizations
     from dractl.manifests.load import Relevant
 
-_FORMAT = "2"
+_FORMAT = "1"
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This file marks a cache of dractl: it can be deleted, and backups may leave it out.\n"
