@@ -14,7 +14,7 @@ import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dractl.errors import InputError
@@ -54,7 +54,12 @@ def mapped(work: Callable[[Value], Result], values: Sequence[Value], processes: 
     size = -(-len(values) // (processes * _SHARES))
     try:
         with ProcessPoolExecutor(processes, get_context("fork"), _begin, (work, values)) as pool:
-            return list(pool.map(_work, range(len(values)), chunksize=size))
+            try:
+                return list(pool.map(_work, range(len(values)), chunksize=size))
+            except BaseException:
+                for child in active_children():  # nobody needs what they still do
+                    child.terminate()
+                raise
     except BrokenProcessPool:
         raise WorkerDied("a worker process died", hint="use less memory with --jobs 1") from None
 
@@ -65,7 +70,7 @@ _given: tuple[Callable[[Any], Any], Sequence[Any]]  # in a child: the function a
 def _begin(work: Callable[[Any], Any], values: Sequence[Any]) -> None:
     global _given  # noqa: PLW0603 - once, at the start of a child
     _given = work, values
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says that it was interrupted
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
