@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]  # re-exported, but not in name
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from dractl import __version__
-from dractl.cli import subcommands
+from dractl import __version__, facts
+from dractl.cli import common, subcommands
 from dractl.interrupts import raise_on_interrupt
+
+_FACTS = "Take the facts about drivers and hardware from this folder, wheel of dractl-facts, or file of one driver."
 
 
 def command_line() -> TyperGroup:
@@ -31,7 +33,19 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
     app = _app()
     command = subcommands.function(name)
     app.command(name, help=cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} "))(command)
-    return get_command(app)  # type: ignore[return-value]
+    made: Any = get_command(app)
+    made.params.append(TyperOption(param_decls=["--facts"], metavar="DIR|FILE", expose_value=False, help=_FACTS))
+    if any(parameter.name == "kubernetes_version" for parameter in made.params):
+        made.params.append(
+            TyperOption(
+                param_decls=["--assume-newest"],
+                is_flag=True,
+                expose_value=False,
+                callback=lambda _context, _parameter, value: common.assume_newest(value),
+                help="For a release newer than dractl knows: take the newest rules instead of an error.",
+            )
+        )
+    return made  # type: ignore[no-any-return]
 
 
 def candidates(words: list[str], incomplete: str) -> list[str]:
@@ -82,4 +96,6 @@ def _version(verbose: bool) -> str:
     lines = [f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers"]
     lines += [f"Kubernetes {release}: not compared with a server yet" for release in RELEASES[last + 1 :]]
     lines.append(f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server")
+    pack = facts.current()
+    lines.append(f"facts {pack.head.version} of {pack.head.date} ({pack.origin}, {pack.digest})")
     return "\n".join([f"dractl {__version__}", *lines])

@@ -45,6 +45,15 @@ FeatureGates = Annotated[
 ]
 
 
+class _Choices:
+    newest = False
+
+
+def assume_newest(value: bool) -> None:
+    """``--assume-newest``, for this run."""
+    _Choices.newest = value
+
+
 def settle(color: str, quiet: bool) -> None:
     """Applies ``--color`` and ``--quiet`` to this run."""
     if color not in ("auto", "always", "never"):
@@ -116,10 +125,20 @@ def asked(
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:
-    """The target of ``--kubernetes-version`` and ``--feature-gates``, with a notice if the release is newer than dractl
-    knows."""
+    """The target of ``--kubernetes-version`` and ``--feature-gates``. Raises UsageError for a release newer than dractl
+    knows, unless ``--assume-newest`` is given."""
+    refuse_newer(release)
     tell_if_newer(release)
     return Target.of(release or NEWEST, gates)
+
+
+def refuse_newer(release: str | None) -> None:
+    """Raises UsageError for a requested release that is newer than dractl knows, unless with ``--assume-newest``."""
+    if release and is_newer(release) and not _Choices.newest:
+        raise UsageError(
+            f"Kubernetes {release} is newer than dractl knows",
+            hint=f"known are releases up to {NEWEST}; --assume-newest takes its rules",
+        )
 
 
 def tell_if_newer(release: str | None) -> None:

@@ -102,6 +102,7 @@ def read(
             state, kinds = cluster.state.merged(state), cluster.kinds
             if not (everywhere or sources.files):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
+    common.refuse_newer(release)
     common.tell_if_newer(release or state.release)
     features = Features.for_release(release or state.release or NEWEST, gates)
     named = files_alone if sources.files and sources.live else None

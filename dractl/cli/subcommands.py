@@ -19,6 +19,7 @@ SUBCOMMANDS = {
     "migrate": "Convert device-plugin requests in manifests to claims.",
     "cel": "Check a device selector: verdict, type, cost, and its result on devices.",
     "lsp": "Serve findings, hovers, completions and fixes to an editor (Language Server Protocol).",
+    "facts": "List what is known of drivers and hardware, and what runs that is newer.",
     "rule": "Describe a lint rule, a reason or a driver's attributes.",
     "completion": "Print the completion script of a shell.",
 }

@@ -21,7 +21,7 @@ _CALENDAR = 20  # versions that begin with more are years
 _VERSION = re.compile(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
-class _Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """What every row has: ``since`` is the first of the driver's versions that it is true of, ``removed`` the
     first that it is no longer true of. ``source`` (repository, commit or tag, file) and ``read``
     (a date) are those of the file where the row has none of its own."""
@@ -45,7 +45,7 @@ class Version(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     source: str = ""
 
 
-class Attribute(_Row, frozen=True, kw_only=True):
+class Attribute(Row, frozen=True, kw_only=True):
     """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's own domain.
 
     ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all). ``when`` is the condition
@@ -69,7 +69,7 @@ class Attribute(_Row, frozen=True, kw_only=True):
         return bool(self.when)
 
 
-class Capacity(_Row, frozen=True, kw_only=True):
+class Capacity(Row, frozen=True, kw_only=True):
     """A capacity; the fields are those of an :class:`Attribute`."""
 
     name: str
@@ -83,7 +83,7 @@ class Capacity(_Row, frozen=True, kw_only=True):
         return bool(self.when)
 
 
-class Taint(_Row, frozen=True, kw_only=True):
+class Taint(Row, frozen=True, kw_only=True):
     """A taint that the driver puts on its own devices. ``value`` describes the taint's value; empty: it has none."""
 
     key: str
@@ -93,7 +93,7 @@ class Taint(_Row, frozen=True, kw_only=True):
     when: str = ""
 
 
-class Setting(_Row, frozen=True, kw_only=True):
+class Setting(Row, frozen=True, kw_only=True):
     """An option of the driver itself that changes what it publishes; the first of ``values`` is its default."""
 
     name: str
@@ -101,7 +101,7 @@ class Setting(_Row, frozen=True, kw_only=True):
     about: str
 
 
-class InstalledClass(_Row, frozen=True, kw_only=True):
+class InstalledClass(Row, frozen=True, kw_only=True):
     """A DeviceClass that the driver's chart installs. ``options`` are the settings that it takes, by name and value.
     ``types`` are the values of the attribute ``type`` that its selectors leave (empty: all)."""
 
@@ -127,7 +127,7 @@ class InstalledClass(_Row, frozen=True, kw_only=True):
         }
 
 
-class Change(_Row, frozen=True, kw_only=True):
+class Change(Row, frozen=True, kw_only=True):
     """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
 
     about: str
@@ -138,6 +138,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     ``complete`` is false where devices can have attributes that are not here: an administrator adds them, or the driver
     is known in part only. ``extension``: what may add attributes to a complete list where somebody sets it up.
+    ``images`` are the names of its container images, without registry and tag.
     ``other_taints``: who else taints its devices, with keys that are not known.
     ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
     """
@@ -157,6 +158,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     complete: bool = True
     extension: str = ""
     other_taints: str = ""
+    images: tuple[str, ...] = ()
     chart: str = ""
 
     @property
@@ -221,7 +223,14 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         known = self._numbers(wanted) if wanted is not None else {}
         return wanted is not None and text not in self.names and all(number < wanted for number in known)
 
-    def covers(self, row: _Row, version: str | None) -> bool:
+    def order(self, text: str) -> tuple[int, str]:
+        """A key that sorts versions as users write them, the oldest first; what is no version comes last."""
+        try:
+            return self.index(text) + self.is_newer(text), text
+        except UsageError:
+            return len(self.releases) + 1, text
+
+    def covers(self, row: Row, version: str | None) -> bool:
         """True if a row is true of a version as users write it (None: the newest release)."""
         at, known = self.index(version), self.versions
         return (row.since is None or known.index(row.since) <= at) and (

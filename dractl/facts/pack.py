@@ -6,6 +6,7 @@ installed ``dractl-facts``. Every file of a pack that is not the built-in one is
 
 from __future__ import annotations
 
+import re
 import zipfile
 from functools import cache
 from hashlib import sha256
@@ -27,6 +28,7 @@ SCHEMA = 1
 
 BUILT_IN = "built in"
 _FOLDER = Path(__file__).resolve().parent / "data"
+_NAME = re.compile(r"[a-z0-9][-a-z0-9.]*\Z")
 _MOST = 16 << 20  # bytes of a file of a pack: a hundred times the largest
 T = TypeVar("T")
 
@@ -138,8 +140,9 @@ def use(path: str | None, check: Callable[[Pack], None] | None = None) -> tuple[
                 chosen = other
         except Damaged as error:
             said.append(f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead")
+    if _CHOICE.pack is not None and _CHOICE.pack != chosen:
+        _forget()
     _CHOICE.pack, _CHOICE.said = chosen, tuple(said)
-    _forget()
     return _CHOICE.said
 
 
@@ -211,6 +214,8 @@ def _with_driver(place: Path, own: Pack) -> Pack:
         name = msgspec.json.decode(content, type=_Named).name
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Damaged(str(error)) from None
+    if not _NAME.match(name):
+        raise Damaged(f"{name!r} is not the name of a driver")
     return Pack(folder=own.folder, origin=str(place), head=own.head, extra={f"drivers/{name}.json": content})
 
 

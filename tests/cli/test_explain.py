@@ -55,7 +55,10 @@ def test_a_release_that_is_not_known_is_said(tmp_path: Path, capsys: pytest.Capt
         (Path(EXAMPLES) / "cluster.yaml").read_text(encoding="utf-8").replace("v1.36.3", "v1.99.0"), encoding="utf-8"
     )
     said = "Kubernetes 1.99 is newer than dractl knows"
-    assert said in run(capsys, EXAMPLES, "--kubernetes-version", "1.99")[2]
+    assert said in run(capsys, EXAMPLES, "--kubernetes-version", "1.99", "--assume-newest")[2]
+    code, _, refused = run(capsys, EXAMPLES, "--kubernetes-version", "1.99")
+    assert code == 2
+    assert "--assume-newest takes its rules" in refused
     assert said in run(capsys, "-f", str(tmp_path), "-f", str(Path(EXAMPLES) / "training.yaml"))[2]
     assert said not in run(capsys, EXAMPLES)[2]
 

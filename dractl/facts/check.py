@@ -1,0 +1,85 @@
+"""Whether all files of a pack are what they should be: read before a pack is used that dractl does not bring itself."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from dractl.facts.drivers import Driver, Row
+from dractl.facts.hardware import Machines, MigTables, Products
+from dractl.facts.pack import Damaged
+from dractl.facts.resources import Resources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.facts.pack import Pack
+
+OLD = 90
+"""Days after which facts should be read again."""
+
+
+def check(pack: Pack) -> None:
+    """Raises Damaged for the first file that is not of its form, or contradicts itself."""
+    for name in pack.entries("drivers"):
+        _driver(name, pack.read(f"drivers/{name}.json", Driver))
+    products = pack.read("products.json", Products)
+    layouts = pack.read("mig.json", MigTables).layouts
+    for kind, rows in products.products.items():
+        for name, row in rows.items():
+            if row.get("same", name) not in rows:
+                raise Damaged(f"products.json: {kind} {name} is said to be the same as {row['same']}, which is missing")
+            if row.get("mig") is not None and row["mig"] not in layouts:
+                raise Damaged(f"products.json: {name} has the MIG layout {row['mig']}, which mig.json lacks")
+    _date("products.json", products.read)
+    _date("mig.json", pack.read("mig.json", MigTables).read)
+    _date("machines.json", pack.read("machines.json", Machines).read)
+    _date("resources.json", pack.read("resources.json", Resources).read)
+
+
+def _driver(name: str, known: Driver) -> None:
+    file = f"drivers/{name}.json"
+    if known.name != name:
+        raise Damaged(f"{file} is about {known.name}")
+    if not known.releases:
+        raise Damaged(f"{file} has no version")
+    versions = known.versions
+    if len(set(versions)) < len(versions):
+        raise Damaged(f"{file} has a version twice")
+    rows: tuple[Row, ...] = (*known.attributes, *known.capacities, *known.taints, *known.settings, *known.classes)
+    _date(file, known.read)
+    for row in (*rows, *known.changes.values()):
+        _date(file, row.read)
+        for text in (row.since, row.removed):
+            if text is not None and text not in versions:
+                raise Damaged(f"{file}: {text} is not one of its versions {', '.join(versions)}")
+
+
+def _date(file: str, text: str) -> None:
+    try:
+        if text:
+            date.fromisoformat(text)
+    except ValueError:
+        raise Damaged(f"{file}: {text!r} is not a date such as 2026-11-22") from None
+
+
+def dated(pack: Pack) -> Iterator[tuple[str, str]]:
+    """The parts of a pack with the date on which each was read: its files, and rows that have a date of their own."""
+    for name in pack.entries("drivers"):
+        known = pack.read(f"drivers/{name}.json", Driver)
+        yield name, known.read
+        for kind in ("attributes", "capacities", "taints", "settings", "classes"):
+            for row in getattr(known, kind):
+                if row.read and row.read < known.read:
+                    yield f"{name} {kind} {getattr(row, 'name', getattr(row, 'key', ''))}", row.read
+    products = pack.read("products.json", Products)
+    yield "products", products.read
+    yield "MIG layouts", pack.read("mig.json", MigTables).read
+    yield "names of machines", pack.read("machines.json", Machines).read
+    yield "resources of device plugins", pack.read("resources.json", Resources).read
+
+
+def old(pack: Pack, today: date) -> tuple[tuple[str, int], ...]:
+    """The parts that were read more than :data:`OLD` days ago, with their age in days, the oldest first."""
+    ages = [(name, (today - date.fromisoformat(read)).days) for name, read in dated(pack)]
+    return tuple(sorted(((name, age) for name, age in ages if age > OLD), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,47 @@
+"""Which versions of drivers run: the tags of the images in DaemonSets, Deployments and pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.facts.drivers import driver, names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
+
+
+def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The versions of drivers, by name, that the images of these objects are tagged with. Of several the oldest counts:
+    it decides what all nodes have."""
+    found: dict[str, set[str]] = {}
+    owners = {image: [name for name in names() if image in driver(name).images] for image in _images()}
+    for text in _in_pods(objects):
+        path, _, tag = text.partition("@")[0].rpartition(":")
+        for name in owners.get(path.rpartition("/")[2], ()) if "/" not in tag else ():
+            found.setdefault(name, set()).add(tag)
+    return {name: min(tags, key=driver(name).order) for name, tags in found.items()}
+
+
+def _images() -> set[str]:
+    return {image for name in names() for image in driver(name).images}
+
+
+def _in_pods(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for item in objects:
+        spec = _map(item.get("spec"))
+        if item.get("kind") in _TEMPLATES:
+            spec = _map(_map(spec.get("template")).get("spec"))
+        elif item.get("kind") != "Pod":
+            continue
+        for kind in ("containers", "initContainers"):
+            listed = spec.get(kind)
+            for container in listed if isinstance(listed, list) else ():
+                image = _map(container).get("image")
+                if isinstance(image, str):
+                    yield image
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,76 @@
+"""What a pack knows, part by part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, to_builtins
+
+from dractl.facts.check import old
+from dractl.facts.drivers import driver, names
+from dractl.facts.hardware import machines, products
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from dractl.facts.pack import Pack
+
+SCHEMA = "dractl/facts/v1"
+
+
+class DriverLine(Struct, frozen=True, omit_defaults=True):
+    """A driver: the newest release that is known, a later state that was seen, the date on which it was read, and the
+    version that runs, ``newer`` if that is not known."""
+
+    name: str
+    known: str
+    read: str
+    seen: str = ""
+    running: str = ""
+    newer: bool = False
+
+
+class Old(Struct, frozen=True):
+    """A part that was read ``days`` ago."""
+
+    part: str
+    days: int
+
+
+class Summary(Struct, frozen=True):
+    """``origin``: built in, dractl-facts, or what ``--facts`` names."""
+
+    version: str
+    date: str
+    digest: str
+    origin: str
+    drivers: tuple[DriverLine, ...]
+    products: int
+    machines: int
+    old: tuple[Old, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as ``-o json`` prints it."""
+        return {"schema": SCHEMA, **to_builtins(self)}
+
+
+def summary(pack: Pack, today: date, running: Mapping[str, str]) -> Summary:
+    """What a pack knows on a day, beside the versions of drivers that run."""
+    return Summary(
+        pack.head.version,
+        pack.head.date,
+        pack.digest,
+        pack.origin,
+        tuple(_line(name, running.get(name, "")) for name in names()),
+        sum(map(len, products().products.values())),
+        len(machines()),
+        tuple(Old(part, days) for part, days in old(pack, today)),
+    )
+
+
+def _line(name: str, runs: str) -> DriverLine:
+    known = driver(name)
+    newest = known.tags.get(known.released, (known.released,))[-1]
+    seen = next((f"{one.name}, {one.seen}" for one in known.releases if one.seen), "")
+    return DriverLine(name, newest, known.read, seen, runs, bool(runs) and known.is_newer(runs))

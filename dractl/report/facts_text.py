@@ -1,0 +1,32 @@
+"""``dractl facts`` as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.facts.check import OLD
+
+if TYPE_CHECKING:
+    from dractl.facts.summary import DriverLine, Summary
+    from dractl.report.canvas import Canvas
+
+
+def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
+    """The pack, a line a driver, and what is old; ``every``: each old part."""
+    wide = max(len(line.name) for line in said.drivers)
+    lines = [f"facts {said.version} of {said.date} ({said.origin}, {said.digest})", ""]
+    lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
+    lines += ["", f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`"]
+    if said.old:
+        lines += ["", f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them")]
+        lines += [f"  {part.part}: {part.days} days" for part in said.old] if every else []
+    return canvas.plain("\n".join(lines))
+
+
+def _known(line: DriverLine) -> str:
+    text = f"known to {line.known}, read on {line.read}"
+    if line.seen:
+        text += f" (also {line.seen})"
+    if line.newer:
+        return f"{text}; {line.running} runs here and is NEWER: what is said to be absent is a note"
+    return f"{text}; {line.running} runs here" if line.running else text

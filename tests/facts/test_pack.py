@@ -1,0 +1,199 @@
+"""The pack of facts can be swapped under dractl, and a damaged one is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dractl import facts
+from dractl.facts import check, pack
+from dractl.facts.images import running
+
+DATA = Path(pack.__file__).parent / "data"
+DRIVER = {
+    "name": "gpu.acme.test",
+    "title": "Acme's GPUs",
+    "source": "acme/driver main.go",
+    "read": "2026-11-01",
+    "versions": [{"name": "1.0", "tags": ["v1.0.0"]}],
+    "classes": [{"name": "acme", "selectors": ["device.driver == 'gpu.acme.test'"]}],
+    "attributes": [{"name": "model", "type": "string", "about": "the model", "values": ["A", "B"]}],
+}
+CLAIM = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec:
+  devices:
+    requests:
+    - name: r
+      exactly:
+        deviceClassName: acme
+        selectors: [{cel: {expression: 'device.attributes["gpu.acme.test"].model == "C"'}}]
+"""
+
+
+def dractl(*arguments: str | Path, stdin: str = "", path: Path | None = None) -> tuple[int, str, str]:
+    variables = {**os.environ, **({"PYTHONPATH": str(path)} if path is not None else {})}
+    command = [sys.executable, "-m", "dractl", *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=variables)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A pack as the wheel installs it."""
+    data = tmp_path / "site" / "dractl_facts" / "data"
+    shutil.copytree(DATA, data)
+    return data
+
+
+def change(file: Path, **values: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), **values}), encoding="utf-8")
+
+
+def origin(path: Path | None = None, *arguments: str | Path) -> tuple[dict[str, Any], str]:
+    code, out, err = dractl("facts", "-o", "json", *arguments, path=path)
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found, err
+
+
+def test_a_driver_of_ones_own(tmp_path: Path) -> None:
+    """lint knows a driver that the pack lacks."""
+    file = tmp_path / "acme.json"
+    file.write_text(json.dumps(DRIVER), encoding="utf-8")
+    code, out, _ = dractl("lint", "-", "--isolated", "--facts", file, "--fail-on", "warning", stdin=CLAIM)
+    assert code == 1
+    assert 'gpu.acme.test/model is never "C"' in out
+    assert "known to v1.0.0, read on 2026-11-01" in out
+    assert dractl("lint", "-", "--isolated", "--fail-on", "warning", stdin=CLAIM)[0] == 0
+
+
+def test_a_newer_wheel_wins_where_it_is_installed(copy: Path) -> None:
+    change(copy / "pack.json", version="2100.1.1")
+    found, err = origin(copy.parent.parent)
+    assert (found["origin"], found["version"], err) == ("dractl-facts", "2100.1.1", "")
+
+
+def test_an_older_one_does_not(copy: Path) -> None:
+    change(copy / "pack.json", version="2001.1.1")
+    assert origin(copy.parent.parent)[0]["origin"] == "built in"
+
+
+def test_an_archive_is_the_same_pack_as_its_folder(copy: Path, tmp_path: Path) -> None:
+    wheel = tmp_path / "dractl_facts-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in copy.rglob("*"):
+            archive.write(file, file.relative_to(copy.parent.parent))
+    digests = {origin(None, "--facts", given)[0]["digest"] for given in (wheel, copy, copy.parent.parent)}
+    assert digests == {facts.Pack(folder=DATA, origin="", head=facts.current().head).digest}
+    code, out, _ = dractl("render", "--facts", wheel, "--hardware", "p5.4xlarge", "--driver", "gpu.nvidia.com")
+    assert code == 0
+    assert "NVIDIA H100 80GB HBM3" in out
+
+
+def cut_short(data: Path) -> None:
+    (data / "drivers" / "dra.cpu.json").write_bytes(b'{"name": "dra.c')
+
+
+def of_another_form(data: Path) -> None:
+    change(data / "pack.json", schema=99)
+
+
+def of_no_version(data: Path) -> None:
+    change(data / "pack.json", version="../..")
+
+
+def with_a_version_that_is_none(data: Path) -> None:
+    file = data / "drivers" / "dra.cpu.json"
+    change(file, attributes=[{"name": "a", "type": "int", "about": "", "since": "7.7"}])
+
+
+def without_a_layout(data: Path) -> None:
+    change(data / "mig.json", layouts={})
+
+
+def without_a_file(data: Path) -> None:
+    (data / "resources.json").unlink()
+
+
+def with_a_folder(data: Path) -> None:
+    (data / "resources.json").unlink()
+    (data / "resources.json").mkdir()
+
+
+DAMAGES = [
+    (cut_short, "drivers/dra.cpu.json"),
+    (of_another_form, "its form is 99, and this dractl knows form 1"),
+    (of_no_version, "is not a version such as"),
+    (with_a_version_that_is_none, "7.7 is not one of its versions 0.1, 0.2, main"),
+    (without_a_layout, "which mig.json lacks"),
+    (without_a_file, "resources.json: No such file or directory"),
+    (with_a_folder, "resources.json"),
+]
+
+
+@pytest.mark.parametrize(("damage", "said"), DAMAGES)
+def test_a_damaged_pack_that_is_installed_is_named_and_not_used(copy: Path, damage: Any, said: str) -> None:
+    change(copy / "pack.json", version="2100.1.1")
+    damage(copy)
+    found, err = origin(copy.parent.parent)
+    assert found["origin"] == "built in"
+    assert said in err
+    assert "dractl-facts" in err
+
+
+@pytest.mark.parametrize(("damage", "said"), DAMAGES)
+def test_a_damaged_pack_that_is_named_is_an_error(copy: Path, damage: Any, said: str) -> None:
+    damage(copy)
+    code, out, err = dractl("facts", "--facts", copy)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x00\xff" * 100, b"[" * 100_000, b'{"name": "../x"}'])
+def test_what_is_no_pack(tmp_path: Path, content: bytes) -> None:
+    for name in ("own.json", "own.whl"):
+        (tmp_path / name).write_bytes(content)
+        code, _, err = dractl("facts", "--facts", tmp_path / name)
+        assert code == 2
+        assert "is not a pack of facts" in err
+
+
+def test_what_is_old_is_said_of_a_day() -> None:
+    ages = dict(check.old(facts.current(), date(2100, 1, 1)))
+    assert set(facts.names()) <= set(ages)
+    assert check.old(facts.current(), date(2000, 1, 1)) == ()
+
+
+def test_every_file_of_the_pack_is_sound() -> None:
+    check.check(facts.current())
+
+
+def test_versions_that_run() -> None:
+    def pod(image: str) -> dict[str, Any]:
+        return {"kind": "Pod", "spec": {"containers": [{"image": image}]}}
+
+    both = [pod("registry/dra-driver-nvidia-gpu:v0.4.1"), pod("host:5000/dra-driver-nvidia-gpu:v0.5.0@sha256:1")]
+    assert running(both)["gpu.nvidia.com"] == "v0.4.1"
+    assert running([pod("host:5000/dranet"), pod("dranet:v1.4.0-x")]) == {"dra.net": "v1.4.0-x"}
+    assert running([{"kind": "DaemonSet", "spec": {"template": 3}}, {"kind": "Pod"}]) == {}
+
+
+def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    pod["spec"] = {"containers": [{"name": "c", "image": "r/dranet:v9.1.0"}]}
+    file = tmp_path / "pod.json"
+    file.write_text(json.dumps(pod), encoding="utf-8")
+    (line,) = [line for line in origin(None, file)[0]["drivers"] if line["name"] == "dra.net"]
+    assert (line["running"], line["newer"]) == ("v9.1.0", True)
