@@ -148,6 +148,7 @@ FLOORS = (
     "cluster",
     "scheduler",
     "capacity",
+    "world",
     "reasons",
     "explain",
     "report",

@@ -168,7 +168,7 @@ def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int
     ReplicaSet takes pods without a node, pending, not ready, cheap, many on one node; age comes next, which is compared
     by its logarithm and so left to chance."""
     if kind == "StatefulSet":
-        return _ordinal
+        return lambda pod: (-ordinal(pod),)
     nodes = Counter(text_at(p, "spec", "nodeName") for p in active)
 
     def rank(pod: Raw) -> tuple[int, ...]:
@@ -181,9 +181,10 @@ def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int
     return rank
 
 
-def _ordinal(pod: Raw) -> tuple[int, ...]:
+def ordinal(pod: Raw) -> int:
+    """The number at the end of the name of a StatefulSet's pod; 0 for other names."""
     number = text_at(pod, "metadata", "name").rpartition("-")[2]
-    return (-int(number) if number.isdigit() else 0,)
+    return int(number) if number.isdigit() else 0
 
 
 def deletion_cost(pod: Raw) -> int:

@@ -34,7 +34,7 @@ from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
 
     from dractl.allocation import Verdict
     from dractl.cel import Program
@@ -104,7 +104,7 @@ class Scheduler:
         self.signatures: Signatures = {} if before is None else before.signatures
         # What the node filters said of a pod stays true as long as pods and nodes are the same.
         self.snapshot: Snapshot
-        self.filtered: dict[object, tuple[Raw, NodeFilters, dict[str, Rejection | None]]]
+        self.filtered: dict[object, tuple[Raw, NodeFilters, _Refused]]
         if before is not None and _same(before.state, state, *_FILTER_KINDS):
             self.snapshot, self.filtered = before.snapshot, before.filtered
         else:
@@ -133,12 +133,13 @@ class Scheduler:
 
     # -- pods and claims -----------------------------------------------------------------------------------------------
 
-    def pod(self, pod: Raw, *, recreated: bool = False) -> Attempt:
-        """Attempt to place a pod; with ``recreated``, as if it were created again."""
+    def pod(self, pod: Raw, *, recreated: bool = False, among: Collection[str] | None = None) -> Attempt:
+        """Attempt to place a pod; with ``recreated``, as if it were created again. ``among``: these nodes alone are
+        tried, as if the cluster were known to have no other that fits."""
         entry = enter(self.state, pod, recreated=recreated)
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
-        return self._attempt(pod, entry.claims)
+        return self._attempt(pod, entry.claims, among)
 
     def claim(self, claim: PodClaim) -> Attempt:
         """The attempt for a claim by itself, as if a pod without any other wish used it."""
@@ -177,7 +178,7 @@ class Scheduler:
             return False
         return not backing_classes(self.state.classes, self.features).keys().isdisjoint(wanted(pod))
 
-    def _attempt(self, pod: Raw | None, claims: tuple[PodClaim, ...]) -> Attempt:
+    def _attempt(self, pod: Raw | None, claims: tuple[PodClaim, ...], among: Collection[str] | None = None) -> Attempt:
         unusable = None if pod is None else self.volumes(pod).stop
         if unusable is not None and self.nodes:
             said = condition.whole_pod_error(len(self.nodes), unusable.text)
@@ -190,12 +191,14 @@ class Scheduler:
         if not self.nodes:
             return Attempt(claims, (NoNodes(),), message=NoNodes().text)
         delegated, mapped = self._delegated(pod), self._mapped(pod)
-        rejections = {} if pod is None or not self.state.has("Node") else self._filters(pod, delegated)[1]
+        rejections = _Refused() if pod is None or not self.state.has("Node") else self._filters(pod, delegated)[1]
         open_claims = tuple(c for c in claims if not c.allocated)
         groups = Groups(self.slices, self.held, self._names_read(claims), self.signatures)
         verdicts = []
         known: dict[Hashable, Verdict | None] = {}
         for node in self.nodes:
+            if among is not None and text_at(node, "metadata", "name") not in among:
+                continue
             here = open_claims
             group = groups.key(node)
             if mapped and pod is not None:
@@ -205,13 +208,12 @@ class Scheduler:
             verdicts.append(self._node(node, rejections, claims, here, group, known))
         return self._conclude(pod, claims, tuple(verdicts), delegated, mapped=mapped)
 
-    def _filters(self, pod: Raw, delegated: frozenset[str]) -> tuple[NodeFilters, dict[str, Rejection | None]]:
+    def _filters(self, pod: Raw, delegated: frozenset[str]) -> tuple[NodeFilters, _Refused]:
         """The filters for a pod, and the first one that refuses each node."""
         known = self.filtered.get((id(pod), delegated))
         if known is None or known[0] is not pod:
             filters = NodeFilters(self.snapshot, self.snapshot.pod(pod), self.features, delegated=delegated)
-            refused = {name: filters.first(node) for name, node in self.snapshot.nodes.items()}
-            known = self.filtered[id(pod), delegated] = pod, filters, refused
+            known = self.filtered[id(pod), delegated] = pod, filters, _Refused(filters)
         return known[1], known[2]
 
     def _names_read(self, claims: tuple[PodClaim, ...]) -> frozenset[str] | None:
@@ -221,7 +223,7 @@ class Scheduler:
     def _node(
         self,
         node: Raw,
-        rejections: Mapping[str, Rejection | None],
+        rejections: _Refused,
         claims: tuple[PodClaim, ...],
         here: tuple[PodClaim, ...],
         group: Hashable,
@@ -231,7 +233,7 @@ class Scheduler:
         elsewhere = tuple(c for c in claims if c.allocated and (not self._available(c, node) or self._failed(c)))
         if group not in known:
             known[group] = self.allocate(node, here)
-        return NodeVerdict(node, name, rejections.get(name), elsewhere, here, known[group], group)
+        return NodeVerdict(node, name, rejections[name], elsewhere, here, known[group], group)
 
     def _available(self, claim: PodClaim, node: Raw) -> bool:
         """True if an allocated claim can be used on a node."""
@@ -312,6 +314,19 @@ class Scheduler:
         if isinstance(outcome, Fatal):
             return True
         return outcome is not None and outcome.times_out and self.features.has("timeout-is-fatal")
+
+
+class _Refused(dict[str, "Rejection | None"]):
+    """By name of a node the first filter that refuses it; asked when it is first wanted."""
+
+    def __init__(self, filters: NodeFilters | None = None) -> None:
+        super().__init__()
+        self._filters = filters
+
+    def __missing__(self, name: str) -> Rejection | None:
+        node = None if self._filters is None else self._filters.snapshot.nodes.get(name)
+        found = self[name] = None if self._filters is None or node is None else self._filters.first(node)
+        return found
 
 
 _FILTER_KINDS = (

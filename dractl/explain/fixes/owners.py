@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
-from dractl.cluster.pods import ended
+from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState, Key
+    from dractl.explain.ask import Question
 
     Raw = Mapping[str, Any]
 
 _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")
+_ROLLS_OUT = ("Deployment", "DaemonSet")  # replace their pods, the broken ones first, when the pod template changes
 
 
 class Ending(Struct, frozen=True):
@@ -182,6 +184,34 @@ def concerned(state: ClusterState, restarted: Collection[Key], patch: Patch) -> 
         and any(text_at(r, "resourceClaimTemplateName") == key[1] for r in maps_at(pod, "spec", "resourceClaims"))
     )
     return f"{others} more pod{'s use' if others > 1 else ' uses'} the template" if others else ""
+
+
+def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]:
+    """The waiting pods that have to be made anew so that a change reaches them: a claim keeps the spec that its
+    template had, and only Deployments and DaemonSets replace pods whose template changes."""
+    kind, key = parse_target(change.target)
+    if question.kind != "Pod":
+        return []
+    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    if kind == "ResourceClaimTemplate":
+        own = [question.key]
+        if owner is not None:
+            own = [k for k in _waiting(state, key) if workload_target(state.get("Pod", k), k[0]) == owner]
+        return own or [question.key]
+    if change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
+        return [question.key]
+    return []
+
+
+def _waiting(state: ClusterState, template: Key) -> list[Key]:
+    """The pending pods whose claims a template makes."""
+    return [
+        key
+        for key, pod in state.all("Pod").items()
+        if key[0] == template[0]
+        and is_pending(pod)
+        and any(text_at(r, "resourceClaimTemplateName") == template[1] for r in maps_at(pod, "spec", "resourceClaims"))
+    ]
 
 
 def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:

@@ -13,8 +13,8 @@ from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.acceptance import refusal
 from dractl.explain.fixes.candidates import Candidate, Preference, Problem, Slot, Topic, own_first
+from dractl.explain.fixes.outlook import outlook
 from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
@@ -23,6 +23,7 @@ from dractl.reasons.limits import ClassMissing
 from dractl.reasons.scheduling import NoConsumer, WouldFitNow
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
+from dractl.world.admission import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
+    from dractl.explain.fixes.outlook import Outlook
     from dractl.model import DeviceTaint
     from dractl.reasons.next_step import NextStep
     from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
 _SELECTOR = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _TRIALS = 64
 _CORRECTED = 2  # corrections that are followed by others
+_FURTHER = 3  # fixes that may follow a correction
 _REASONS = 4  # of what else keeps a pod
 _PAIRED = 8  # changes that are tried two at a time
+_VAIN = 2  # changes that are named although they do not help
 
 
 class Found(Struct, frozen=True):
@@ -67,6 +71,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     failed: dict[Slot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
     around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
+    vain: dict[str, str] = {}  # changes after which the pod would fit, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
         if candidate.slot in done or done.intersection(candidate.unless) or fingerprint in tried:
@@ -77,17 +82,21 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
             break
         tried.add(fingerprint)
         fitting = verify(problem, candidate)
-        if fitting:
+        then = _offered(problem, candidate) if fitting else None
+        if then is not None and then.fix is None:
+            if then.why:
+                vain.setdefault(candidate.title, then.why)
+        elif then is not None and then.fix is not None:
             done |= {candidate.slot, candidate.slot.topic}
-            fixes.append((candidate, fitting))
+            fixes.append((then.fix, fitting))
             if candidate.slot.topic is Topic.POD:
                 break  # a new pod fits: there is nothing to change
         elif candidate.corrects and candidate.changes and candidate.slot not in failed:
-            then = _after(problem, candidate, explain)
-            if then is None or then.fits:
+            left = _after(problem, candidate, explain)
+            if left is None or left.fits:
                 continue
-            failed[candidate.slot] = candidate, then
-            if not then.reasons or then.reasons[0].code not in _SELECTOR:
+            failed[candidate.slot] = candidate, left
+            if not left.reasons or left.reasons[0].code not in _SELECTOR:
                 around.add(candidate.slot)  # the selector is right then, and something else is in the way
     shown = [(c, nodes) for c, nodes in fixes if not done.intersection(c.unless)]
     shown.sort(key=lambda item: item[0].reluctant)
@@ -97,12 +106,13 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     if all(c.preference >= Preference.RELAX for c, _ in shown):  # what was meant comes before giving it up
         found = (*_one_after_the_other(problem, [c for c, _ in failed.values()], explain), *found)
     found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
-    left = {slot: item for slot, item in failed.items() if slot not in done}
-    wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in left.values())
+    open_ = [item for slot, item in failed.items() if slot not in done]
+    wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in open_)
+    wrong += tuple(f"would not help: {title}: {why}" for title, why in list(vain.items())[:_VAIN])
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if found or frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
-    after = () if found else tuple(step for _, then in left.values() for step in then.next)
+    after = () if found else tuple(step for _, then in open_ for step in then.next)
     return Found(found, (*wrong, *held, *others), after)
 
 
@@ -117,6 +127,13 @@ def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: i
     tried = candidate.trial if candidate.trial != changes else ()
     how = steps(problem.state, problem.question, changes)
     return Fix(candidate.title, changes, effect, nodes, rank, tried, how, maker)
+
+
+def _offered(problem: Problem, candidate: Candidate) -> Outlook:
+    """What comes of a candidate after which the subject fits."""
+    changes = written(problem, candidate)
+    assert changes is not None
+    return outlook(problem, candidate, changes)
 
 
 def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None:
@@ -145,9 +162,12 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
     """A correction that is not enough by itself, together with what fixes the rest."""
     for correction in corrections[:_CORRECTED]:
         first = written(problem, correction)
-        then = _after(problem, correction, explain, fixes=1)
-        rest = next((fix for fix in then.fixes if fix.changes), None) if then is not None else None
-        if first is None or rest is None or _undoes(rest.changes, first):
+        then = _after(problem, correction, explain, fixes=_FURTHER)
+        if first is None or then is None:
+            continue
+        further = [fix for fix in then.fixes if fix.changes and not _undoes(fix.changes, first)]
+        rest = min(further, key=lambda fix: _rewrites(fix.changes, first), default=None)
+        if rest is None:
             continue
         changes = (*first, *rest.changes)
         tried = (*correction.trial, *(rest.tried or rest.changes))
@@ -164,6 +184,12 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
             ),
         )
     return ()
+
+
+def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
+    """True if later changes write what earlier ones have written."""
+    written = {(c.target, o["path"]) for c in earlier if isinstance(c, Patch) for o in c.operations}
+    return any((c.target, o["path"]) in written for c in later if isinstance(c, Patch) for o in c.operations)
 
 
 def _undoes(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
@@ -248,8 +274,9 @@ def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix
             tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
         )
         fitting = verify(problem, both)
-        if fitting:
-            return (_fix(problem, both, fitting, 1),)
+        offered = _offered(problem, both).fix if fitting else None
+        if offered is not None:
+            return (_fix(problem, offered, fitting, 1),)
     return ()
 
 

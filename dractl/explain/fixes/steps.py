@@ -16,9 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Create, Delete, Patch, PatchError, parse_target, patched
-from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, workload_target
+from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.tolerations import taint_name
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _REPLACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")  # their specs cannot be changed in place
-_ROLLS_OUT = ("Deployment", "DaemonSet")  # replace their pods, the broken ones first, when the pod template changes
 _RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
 _NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
 
@@ -52,6 +52,8 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
     checks: list[Step] = []
     acts: list[Step] = []
+    changes = tuple(changes)
+    siblings = _siblings(state, question, changes)
     for change in _merged(changes):
         match change:
             case Patch(target) if _maker(state, question, target) is not None:
@@ -59,7 +61,7 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
             case Patch(target):
                 before, acting = _patch(state, change)
                 checks += before
-                acts += [*acting, *_follow(state, question, change)]
+                acts += [*acting, *_follow(state, question, change, siblings)]
             case Create(value) if (again := _same(state, acts, value)) is not None:
                 acts.remove(again[0])
                 acts.append(again[1])
@@ -67,6 +69,8 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
                 create = f"kubectl create -f - {_DRY}"
                 checks.append(Step(create, _yaml(value)))
                 acts.append(Step(create.removesuffix(f" {_DRY}"), _yaml(value)))
+            case Delete(target) if parse_target(target) in [("Pod", key) for key in siblings]:
+                pass  # ends with the pods that the change is for
             case Delete(target):
                 acts.append(Step(f"kubectl delete {words(target)}", destroys=True))
     acts = list(dict.fromkeys(_together(acts)))
@@ -238,21 +242,24 @@ def _changed(before: Any, after: Any) -> set[str]:
     return {key for key in {**old, **new} if old.get(key) != new.get(key)}
 
 
-def _follow(state: ClusterState, question: Question, change: Patch) -> Iterator[Step]:
-    """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
-    kind, key = parse_target(change.target)
-    if question.kind != "Pod":
-        return
+def _siblings(state: ClusterState, question: Question, changes: Iterable[Change]) -> list[Key]:
+    """The pods of the asked pod's workload that are deleted together with it."""
+    changes = tuple(changes)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if kind == "ResourceClaimTemplate":
-        waiting = [k for k in _waiting(state, key) if k == question.key or _owner(state, k) == owner]
-        if owner is None:
-            pod = "/".join(("Pod", *question.key))
-            yield _again(state, pod)
-        else:
-            yield from recreated(state, owner, waiting or [question.key])
-    elif change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
-        yield from recreated(state, owner, [question.key])
+    if owner is None or not any(renewed(state, question, c) for c in changes if isinstance(c, Patch)):
+        return []
+    deleted = [parse_target(c.target) for c in changes if isinstance(c, Delete)]
+    return [k for kind, k in deleted if kind == "Pod" and workload_target(state.get("Pod", k), k[0]) == owner]
+
+
+def _follow(state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]) -> Iterator[Step]:
+    """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
+    pods = renewed(state, question, change)
+    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    if pods and owner is None:
+        yield _again(state, "/".join(("Pod", *question.key)))
+    elif pods and owner is not None:
+        yield from recreated(state, owner, list(dict.fromkeys([*pods, *siblings])))
 
 
 def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Step]:
@@ -276,21 +283,6 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
 def owner_exists(state: ClusterState, owner: str) -> bool:
     """True if a workload is an object of the input."""
     return state.get(*parse_target(owner)) is not None
-
-
-def _waiting(state: ClusterState, template: Key) -> list[Key]:
-    """The pending pods whose claims a template makes."""
-    return [
-        key
-        for key, pod in state.all("Pod").items()
-        if key[0] == template[0]
-        and is_pending(pod)
-        and any(text_at(r, "resourceClaimTemplateName") == template[1] for r in maps_at(pod, "spec", "resourceClaims"))
-    ]
-
-
-def _owner(state: ClusterState, pod: Key) -> str | None:
-    return workload_target(state.get("Pod", pod), pod[0])
 
 
 def _together(found: Sequence[Step]) -> Iterator[Step]:

@@ -1,0 +1,143 @@
+"""What a fix brings about in the whole cluster: whether the pod runs after it, and what else happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.cluster.changes import Create, Delete, Patch, PatchError, apply, parse_target
+from dractl.cluster.state import text_at
+from dractl.cluster.workloads import WORKLOADS, workload_target
+from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.owners import renewed
+from dractl.explain.fixes.steps import by_hand
+from dractl.reasons.phrases import first, plural
+from dractl.scheduler.snapshot import PodInfo
+from dractl.world import World, after
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import ClusterState, Key
+    from dractl.explain.fixes.candidates import Candidate, Problem
+
+    Raw = Mapping[str, Any]
+
+_SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
+
+
+class Outlook(Struct, frozen=True):
+    """A fix as it is offered; None if the pod does not run after it. ``why`` is then why not."""
+
+    fix: Candidate | None
+    why: str = ""
+
+
+def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -> Outlook:
+    """The outlook of a candidate; ``changes`` are its changes where a person makes them."""
+    world = _world(problem, candidate, changes)
+    if world is None:
+        return Outlook(candidate)
+    if world.refused and not world.runs:
+        first_end = _end_first(problem, candidate, changes)
+        if first_end is not None:
+            return Outlook(first_end)
+    why = "; ".join((*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world)))))
+    if world.failed or not world.runs:
+        return Outlook(None, why)
+    also = _besides(problem, candidate, world)
+    return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
+
+
+def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -> World | None:
+    """The cluster after a candidate; None where only the pod itself can be looked at: for manifests, other subjects
+    than pods, gates, and workloads of kinds whose controllers are not known."""
+    question = problem.asked
+    pod = problem.state.get("Pod", question.key)
+    if question.kind != "Pod" or candidate.features is not None or not text_at(pod, "metadata", "uid"):
+        return None
+    if candidate.changes and by_hand(problem.state, question, changes) is not None:
+        return None
+    scheduler = problem.scheduler if problem.group is None else problem.scheduler.after(problem.state)
+    try:
+        then = apply(problem.state, candidate.trial)
+        if not candidate.changes:
+            return after(scheduler, (), question.key, given=candidate.trial, again=_made_again(problem, candidate))
+        again = dict.fromkeys(k for c in changes if isinstance(c, Patch) for k in renewed(problem.state, question, c))
+        bare = [key for key in again if workload_target(problem.state.get("Pod", key), key[0]) is None]
+        bare += [parse_target(c.target)[1] for c in changes if isinstance(c, Patch) and c.target.startswith("Pod/")]
+        deleted = [f"Pod/{'/'.join(key)}" for key in again if key not in bare]
+        named = {c.target for c in changes if isinstance(c, Delete)}
+        ends = (Delete(target) for target in deleted if target not in named)
+        spec = (then.get("Pod", question.key) or pod or {}).get("spec")
+        return after(
+            scheduler,
+            (*changes, *ends),
+            question.key,
+            spec=spec,
+            again=bare,
+            given=tuple(c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED),
+        )
+    except PatchError:
+        return None
+
+
+def _made_again(problem: Problem, candidate: Candidate) -> tuple[Key, ...]:
+    """The asked pod, if what is waited for makes it a new one."""
+    target = "/".join(("Pod", *problem.asked.key))
+    return (problem.asked.key,) if any(getattr(c, "target", "") == target for c in candidate.trial) else ()
+
+
+def _kind(change: Change) -> str:
+    return str(change.value.get("kind")) if isinstance(change, Create) else parse_target(change.target)[0]
+
+
+def _end_first(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -> Candidate | None:
+    """The candidate with a rollout that ends an old pod before it makes a new one, where no more pods are allowed."""
+    owner = workload_target(problem.pod, problem.question.key[0])
+    value = None if owner is None else problem.state.get(*parse_target(owner))
+    if value is None or owner is None or not owner.startswith("Deployment/"):
+        return None
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    strategy = Patch(owner, (put(value, ("spec", "strategy"), rolling),))
+    both = replace(
+        candidate,
+        title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {owner.replace('/', ' ', 1)}",
+        changes=(strategy, *candidate.changes),
+        effect="; ".join(filter(None, (candidate.effect, "the quota has no room for one pod more while it rolls out"))),
+        tried=candidate.trial,
+    )
+    world = _world(problem, both, (strategy, *changes))
+    return both if world is not None and world.runs and not world.failed else None
+
+
+def _in_front(problem: Problem, world: World) -> tuple[str, ...]:
+    """Who gets what a change frees before the pod does."""
+    ahead = [key for key in world.ahead if key != problem.asked.key]
+    if not ahead:
+        return ()
+    own = PodInfo(problem.asked.value).priority(problem.state)
+    higher = all(_priority(problem.state, key) > own for key in ahead)
+    which = "of higher priority" if higher else "that wait longer"
+    names = first(["/".join(key) for key in ahead])
+    return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * (len(ahead) == 1)} for the same: {names}",)
+
+
+def _priority(state: ClusterState, key: Key) -> int:
+    return PodInfo(state.get("Pod", key) or {}).priority(state)
+
+
+def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
+    """What else happens: pods of others that end although the fix does not name them."""
+    named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
+    own = workload_target(problem.pod, problem.question.key[0])
+    ended = [
+        "/".join(key)
+        for key in (world.ended if candidate.changes else ())
+        if "/".join(("Pod", *key)) not in named
+        and (own is None or workload_target(problem.state.get("Pod", key), key[0]) != own)
+    ]
+    return [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []

@@ -1,0 +1,239 @@
+"""A cluster after a change and after all that follows from it, as far as it matters to one pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.cluster.changes import Create, Delete, Patch, apply, parse_target
+from dractl.cluster.state import map_at, text_at
+from dractl.cluster.workloads import WORKLOADS, workload
+from dractl.world.admission import pod_refusal
+from dractl.world.controllers import Owned, active, next_act
+from dractl.world.queue import entries, pending, place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import ClusterState, Key
+    from dractl.scheduler.attempt import Scheduler
+
+    Raw = Mapping[str, Any]
+    Workload = tuple[str, Key]
+
+_ROUNDS = 12
+_MADE = 24  # pods that are made at most: more of a rollout are like these
+_COMMON = ("DeviceClass", "DeviceTaintRule")  # they can help a pod anywhere
+
+
+class World(Struct, frozen=True):
+    """A cluster after a change. ``runs``: the pod that was asked about has a node, or the one that its workload makes
+    in its place. ``placed`` are pods that got one, in their order; ``ended`` those that had one and are gone.
+    ``refused`` is what the API server says to pods that are to be made, ``failed`` which Jobs end, and ``stays`` are
+    pods that their finalizers keep."""
+
+    scheduler: Scheduler
+    runs: bool
+    placed: tuple[tuple[Key, str], ...] = ()
+    ended: tuple[Key, ...] = ()
+    refused: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    stays: tuple[str, ...] = ()
+
+    @property
+    def ahead(self) -> tuple[Key, ...]:
+        """The pods that were waiting before, and got a node."""
+        return tuple(key for key, _ in self.placed if not key[1].endswith(_NEW))
+
+
+_NEW = "-anew"
+_OWN_FINALIZERS = ("batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan")
+
+
+def after(
+    scheduler: Scheduler,
+    changes: Sequence[Change],
+    pod: Key,
+    *,
+    spec: Raw | None = None,
+    again: Collection[Key] = (),
+    given: Sequence[Change] = (),
+) -> World:
+    """The cluster of ``scheduler`` after ``changes``. ``pod`` is the one that must run; ``spec`` is that of the pods
+    that its workload makes after the change, where it changes them. Pods in ``again`` are replaced by a new one of the
+    same name. ``given`` is what happens besides, and what no controller undoes. Raises PatchError."""
+    before = scheduler.state
+    stays = tuple(_kept(before, changes))
+    state = apply(apply(before, given), changes)
+    for key in stays:
+        value = before.get("Pod", key)
+        if value is not None and not text_at(value, "spec", "nodeName"):
+            state = state.replace("Pod", key, _terminating(value))
+    owners = _concerned(before, changes)
+    among = _touched(before, (*given, *changes))
+    was = {owner: _pods(before, owner) for owner in owners}
+    deleted = {
+        owner: tuple(p for p in was[owner] if state.get("Pod", _key(p)) is None or _key(p) in stays) for owner in owners
+    }
+    asked = before.get("Pod", pod)
+    own = _workload(asked, pod[0])
+    made: set[str] = set()
+    renewed = {text_at(before.get("Pod", key), "metadata", "uid") for key in again}
+    refused: dict[Workload, int] = {}
+    said: list[str] = []
+    failed: dict[Workload, str] = {}
+    placed: list[tuple[Key, str]] = []
+    running = scheduler.after(state)
+    for _ in range(_ROUNDS):
+        acted = False
+        for owner in owners:
+            if owner in failed:
+                continue
+            kind, key = owner
+            owned = Owned(
+                kind,
+                key,
+                before.get(kind, key),
+                state.get(kind, key),
+                was[owner],
+                deleted[owner],
+                _pods(state, owner),
+                frozenset(made),
+                refused.get(owner, 0),
+            )
+            act = next_act(state, owned)
+            if act.fails:
+                failed[owner] = act.fails
+            for gone in act.end:
+                state = apply(state, (Delete("/".join(("Pod", *_key(gone)))),))
+                acted = True
+            for model in act.like[: max(_MADE - len(made), 0)]:
+                fresh = _like(model, spec if owner == own else None, len(made), kind)
+                why = pod_refusal(state, scheduler.features, fresh)
+                if why is None and state.get("Pod", _key(fresh)) is not None:
+                    why = f"pod {'/'.join(_key(fresh))} is still there"
+                acted = True
+                if why is not None:
+                    refused[owner] = refused.get(owner, 0) + 1
+                    said.append(f"{kind} {'/'.join(key)} cannot make its pod: {why}")
+                    continue
+                made.add(fresh["metadata"]["uid"])
+                state = state.replace("Pod", _key(fresh), fresh)
+        result = place(running.after(state), entries(pending(state), made | renewed, among, pod))
+        placed += result.nodes
+        running, state = result.scheduler, result.scheduler.state
+        if not acted:
+            break
+    return World(
+        running,
+        _runs(before, state, pod, own),
+        tuple(placed),
+        tuple(key for key, p in before.all("Pod").items() if text_at(p, "spec", "nodeName") and _gone(state, key)),
+        tuple(dict.fromkeys(said)),
+        tuple(failed.values()),
+        tuple("/".join(key) for key in stays),
+    )
+
+
+def _runs(before: ClusterState, state: ClusterState, pod: Key, own: Workload | None) -> bool:
+    """True if the pod has a node, or more pods of its workload have one than before."""
+    if text_at(state.get("Pod", pod), "spec", "nodeName"):
+        return True
+    if own is None:
+        return False
+    return _on_nodes(_pods(state, own)) > _on_nodes(_pods(before, own))
+
+
+def _on_nodes(pods: Sequence[Raw]) -> int:
+    return sum(bool(text_at(pod, "spec", "nodeName")) for pod in pods)
+
+
+def _gone(state: ClusterState, key: Key) -> bool:
+    return not text_at(state.get("Pod", key), "spec", "nodeName")
+
+
+def _key(pod: Raw) -> Key:
+    return text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")
+
+
+def _workload(pod: Raw | None, namespace: str) -> Workload | None:
+    owner = workload(pod)
+    return None if owner is None else (owner[0], (namespace, owner[1]))
+
+
+def _pods(state: ClusterState, owner: Workload) -> tuple[Raw, ...]:
+    """The active pods of a workload."""
+    return active([p for (ns, _), p in state.all("Pod").items() if ns == owner[1][0] and _workload(p, ns) == owner])
+
+
+def _concerned(before: ClusterState, changes: Sequence[Change]) -> tuple[Workload, ...]:
+    """The workloads that a change patches or whose pods it deletes."""
+    found: dict[Workload, None] = {}
+    for change in changes:
+        if isinstance(change, Create):
+            continue
+        kind, key = parse_target(change.target)
+        if kind in WORKLOADS:
+            found[kind, key] = None
+        elif kind == "Pod" and isinstance(change, Delete):
+            owner = _workload(before.get(kind, key), key[0])
+            if owner is not None:
+                found[owner] = None
+    return tuple(found)
+
+
+def _touched(before: ClusterState, changes: Sequence[Change]) -> frozenset[str] | None:
+    """The nodes on which a change can help other pods; None for all."""
+    found: set[str] = set()
+    for change in changes:
+        kind, key = ("", ("", "")) if isinstance(change, Create) else parse_target(change.target)
+        kind = kind or str(change.value.get("kind"))  # type: ignore[union-attr]
+        if kind in _COMMON:
+            return None
+        if kind == "Node":
+            found.add(key[1])
+        elif kind == "ResourceSlice":
+            value = change.value if isinstance(change, Create) else before.get(kind, key)
+            node = text_at(value, "spec", "nodeName")
+            if not node:
+                return None
+            found.add(node)
+        elif kind == "ResourceClaim" and isinstance(change, Delete):
+            return None
+        elif kind in WORKLOADS and isinstance(change, Patch):
+            found |= {text_at(p, "spec", "nodeName") for p in _pods(before, (kind, key))}
+        elif kind == "Pod":
+            found.add(text_at(before.get(kind, key), "spec", "nodeName"))
+    return frozenset(found - {""})
+
+
+def _kept(state: ClusterState, changes: Sequence[Change]) -> list[Key]:
+    """The pods that a change deletes and that finalizers of others keep: nothing of the same name can be made."""
+    keys = [parse_target(c.target) for c in changes if isinstance(c, Delete)]
+    pods = [(key, state.get(kind, key)) for kind, key in keys if kind == "Pod"]
+    return [
+        key
+        for key, pod in pods
+        if any(name not in _OWN_FINALIZERS for name in map_at(pod, "metadata").get("finalizers") or ())
+    ]
+
+
+def _terminating(pod: Raw) -> Raw:
+    metadata = {**map_at(pod, "metadata"), "deletionTimestamp": "9999-12-31T00:00:00Z"}
+    return {**pod, "metadata": metadata}
+
+
+def _like(model: Raw, spec: Raw | None, number: int, kind: str) -> dict[str, Any]:
+    """A pod as its controller makes it, like another one; of ``spec``, where the change has made another."""
+    metadata = map_at(model, "metadata")
+    kept = {k: v for k, v in metadata.items() if k in ("namespace", "labels", "annotations", "ownerReferences")}
+    name = text_at(model, "metadata", "name")
+    kept["name"] = name if kind == "StatefulSet" else f"{name}-{number}{_NEW}"
+    kept["uid"] = f"{name}-{number}{_NEW}"
+    own = {k: v for k, v in map_at(model, "spec").items() if k != "nodeName"}
+    if spec is not None:
+        own = {k: v for k, v in spec.items() if k != "nodeName"}
+        own |= {k: v for k, v in map_at(model, "spec").items() if k in ("hostname", "subdomain")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": own}

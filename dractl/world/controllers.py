@@ -1,0 +1,235 @@
+"""What the controllers of workloads do next after a change, coarsely: which pods end and how many are made.
+
+kubernetes pkg/controller/deployment (sync.go, rolling.go, recreate.go), pkg/controller/replicaset,
+pkg/controller/statefulset/stateful_set_control.go, pkg/controller/daemon, pkg/controller/job/job_controller.go. A pod
+with a node counts as available, unless it says that it is not ready.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.cluster.pods import ended
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.workloads import controller, deletion_rank, ordinal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.cluster.state import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+_BACKOFF_LIMIT = 6  # pkg/apis/batch/v1/defaults.go
+_REVISION = "deployment.kubernetes.io/revision"
+
+
+class Owned(Struct, frozen=True):
+    """A workload in a change: ``was`` and ``now`` are the object before and after it, ``before`` its active pods then,
+    ``deleted`` those of them that the change deletes. ``made`` are pods that were made since, ``refused`` how many the
+    API server did not take."""
+
+    kind: str
+    key: Key
+    was: Raw | None
+    now: Raw | None
+    before: tuple[Raw, ...]
+    deleted: tuple[Raw, ...]
+    active: tuple[Raw, ...]
+    made: frozenset[str] = frozenset()
+    refused: int = 0
+
+
+class Act(Struct, frozen=True):
+    """What a controller does next: pods that it ends, and pods that it makes like those of ``like``. ``fails`` says why
+    a Job ends with all its pods."""
+
+    end: tuple[Raw, ...] = ()
+    like: tuple[Raw, ...] = ()
+    fails: str = ""
+
+
+REST = Act()
+
+
+def next_act(state: ClusterState, owned: Owned) -> Act:
+    """The next act of a workload's controller; :data:`REST` if there is none."""
+    if owned.kind == "Job":
+        return _job(owned)
+    if owned.kind == "Deployment" and _rolls(owned):
+        return _rollout(state, owned)
+    if owned.kind == "StatefulSet":
+        return _in_order(owned)
+    if owned.kind == "DaemonSet" and _replaces(owned):
+        return _rollout_on_nodes(owned)
+    if owned.kind in ("Deployment", "ReplicaSet"):
+        return _replicas(owned)
+    return _as_before(owned)
+
+
+def available(pod: Raw) -> bool:
+    """True for a pod on a node that does not say that it is not ready."""
+    conditions = maps_at(pod, "status", "conditions")
+    ready = next((c for c in conditions if c.get("type") == "Ready"), None)
+    return bool(text_at(pod, "spec", "nodeName")) and (ready is None or ready.get("status") == "True")
+
+
+def rolling(value: Raw | None) -> tuple[int, int] | None:
+    """How many pods more than its replicas a Deployment may have in a rollout, and how many fewer; None for the
+    strategy Recreate (pkg/controller/deployment/util ResolveFenceposts)."""
+    if text_at(value, "spec", "strategy", "type") == "Recreate":
+        return None
+    replicas = _replicas_of(value)
+    update = map_at(value, "spec", "strategy", "rollingUpdate")
+    surge = _share(update.get("maxSurge", "25%"), replicas, up=True)
+    unavailable = _share(update.get("maxUnavailable", "25%"), replicas, up=False)
+    return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
+def _share(value: object, whole: int, *, up: bool) -> int:
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
+        part = int(value[:-1]) * whole / 100
+        return ceil(part) if up else floor(part)
+    return value if isinstance(value, int) else 0
+
+
+def _replicas_of(value: Raw | None) -> int:
+    found = at(value, "spec", "replicas")
+    return found if isinstance(found, int) else 1
+
+
+# -- Deployments --
+
+
+def _rolls(owned: Owned) -> bool:
+    """True if the change has a Deployment replace its pods: another template, or another strategy while it does."""
+    if owned.now is None or at(owned.now, "spec", "paused") is True:
+        return False
+    if at(owned.was, "spec", "template") != at(owned.now, "spec", "template"):
+        return True
+    return bool(at(owned.was, "spec", "strategy") != at(owned.now, "spec", "strategy"))
+
+
+def _rollout(state: ClusterState, owned: Owned) -> Act:
+    """pkg/controller/deployment/rolling.go: reconcileNewReplicaSet, reconcileOldReplicaSets, cleanupUnhealthyReplicas.
+    ``like`` of the old pods: which template they are made of is known to who asks."""
+    replicas, how = _replicas_of(owned.now), rolling(owned.now)
+    new = [pod for pod in owned.active if _is_new(state, owned, pod)]
+    old = [pod for pod in owned.active if not any(pod is other for other in new)]
+    model = owned.before[:1]
+    if how is None:
+        return Act(end=tuple(old)) if old else Act(like=model * max(replicas - len(new) - owned.refused, 0))
+    surge, unavailable = how
+    wanted = len(new) + owned.refused
+    total = wanted + len(old)
+    make = min(replicas - wanted, replicas + surge - total)
+    if make > 0:
+        return Act(like=model * make)
+    missing = wanted - sum(map(available, new))
+    fewer = total - (replicas - unavailable) - missing
+    if fewer <= 0 or not old:
+        return REST
+    unhealthy = [pod for pod in old if not available(pod)]
+    if unhealthy:
+        return Act(end=tuple(unhealthy[:fewer]))
+    spare = sum(map(available, owned.active)) - (replicas - unavailable)
+    return Act(end=tuple(old[: max(min(fewer, spare), 0)]))
+
+
+def _is_new(state: ClusterState, owned: Owned, pod: Raw) -> bool:
+    """True for a pod of the revision to which a Deployment rolls."""
+    if text_at(pod, "metadata", "uid") in owned.made:
+        return True
+    if at(owned.was, "spec", "template") != at(owned.now, "spec", "template"):
+        return False
+    own = text_at(controller(pod), "name")
+    sets = {
+        key[1]: int(revision)
+        for key, value in state.all("ReplicaSet").items()
+        if key[0] == owned.key[0]
+        and any(text_at(o, "name") == owned.key[1] for o in maps_at(value, "metadata", "ownerReferences"))
+        and (revision := str(map_at(value, "metadata", "annotations").get(_REVISION))).isdigit()
+    }
+    return own in sets and all(sets[own] >= other for other in sets.values())
+
+
+def _replicas(owned: Owned) -> Act:
+    """As many pods as before, more or fewer by what the replicas changed; those that end are chosen as
+    pkg/controller/controller_utils.go ActivePodsWithRanks orders them."""
+    change = _replicas_of(owned.now) - _replicas_of(owned.was) if owned.now is not None and owned.was is not None else 0
+    wanted = max(len(owned.before) + change, 0)
+    have = len(owned.active) + owned.refused
+    if have < wanted:
+        return Act(like=(*owned.deleted, *owned.before)[: wanted - have])
+    if have > wanted:
+        rank = deletion_rank(owned.kind, owned.active)
+        return Act(end=tuple(sorted(owned.active, key=rank)[: have - wanted]))
+    return REST
+
+
+# -- others --
+
+
+def _in_order(owned: Owned) -> Act:
+    """A StatefulSet: its pods keep their names, the highest ordinals end first, and with the policy OrderedReady each
+    waits for those before it."""
+    replicas = _replicas_of(owned.now) if owned.now is not None else len(owned.before)
+    start = at(owned.now, "spec", "ordinals", "start")
+    first = start if isinstance(start, int) else 0
+    over = [pod for pod in owned.active if ordinal(pod) >= first + replicas] if owned.now is not None else []
+    if over:
+        return Act(end=tuple(over))
+    there = {text_at(pod, "metadata", "name"): pod for pod in owned.active}
+    gone = [pod for pod in owned.deleted if text_at(pod, "metadata", "name") not in there]
+    gone = sorted((p for p in gone if owned.now is None or ordinal(p) < first + replicas), key=ordinal)[owned.refused :]
+    if not gone or text_at(owned.now, "spec", "podManagementPolicy") == "Parallel":
+        return Act(like=tuple(gone)) if gone else REST
+    before = [pod for pod in owned.active if ordinal(pod) < ordinal(gone[0])]
+    return Act(like=(gone[0],)) if all(map(available, before)) else REST
+
+
+def _replaces(owned: Owned) -> bool:
+    """True if the change has a DaemonSet replace its pods."""
+    changed = at(owned.was, "spec", "template") != at(owned.now, "spec", "template")
+    return bool(changed) and text_at(owned.now, "spec", "updateStrategy", "type") != "OnDelete"
+
+
+def _rollout_on_nodes(owned: Owned) -> Act:
+    """A DaemonSet replaces first those of its pods that are not available (pkg/controller/daemon/update.go); the others
+    follow one after the other."""
+    old = [p for p in owned.active if text_at(p, "metadata", "uid") not in owned.made and not available(p)]
+    missing = len(owned.before) - len(owned.active) - owned.refused
+    there = {text_at(pod, "metadata", "name") for pod in owned.active}
+    gone = [pod for pod in owned.before if text_at(pod, "metadata", "name") not in there]
+    return Act(end=tuple(old), like=tuple(gone[:missing])) if old or missing > 0 else REST
+
+
+def _job(owned: Owned) -> Act:
+    """A Job counts pods that are deleted as failed (isPodFailed): more than its backoffLimit, and it ends with all its
+    pods. What is suspended ends without that."""
+    if at(owned.now, "spec", "suspend") is True:
+        return Act(end=owned.active) if owned.active else REST
+    whole = owned.deleted and len(owned.deleted) == len(owned.before)
+    if whole and not any(o.get("controller") is True for o in maps_at(owned.now, "metadata", "ownerReferences")):
+        return _as_before(owned)  # its pods are made anew by suspending and resuming it
+    limit, failed = at(owned.now, "spec", "backoffLimit"), at(owned.now, "status", "failed")
+    most = limit if isinstance(limit, int) else _BACKOFF_LIMIT
+    count = (failed if isinstance(failed, int) else 0) + len(owned.deleted)
+    if owned.deleted and owned.now is not None and count > most:
+        name = "/".join(owned.key)
+        return Act(end=owned.active, fails=f"Job {name} fails: backoffLimit {most}, and {count} of its pods have ended")
+    return _as_before(owned)
+
+
+def _as_before(owned: Owned) -> Act:
+    """A controller that makes each deleted pod anew: a DaemonSet, a Job within its limit, one that is not known."""
+    missing = len(owned.before) - len(owned.active) - owned.refused
+    return Act(like=owned.deleted[-missing:]) if missing > 0 and owned.deleted else REST
+
+
+def active(pods: Sequence[Raw]) -> tuple[Raw, ...]:
+    """The pods that neither have ended nor are Terminating."""
+    return tuple(p for p in pods if not ended(p) and not text_at(p, "metadata", "deletionTimestamp"))

@@ -1,0 +1,135 @@
+"""The pending pods in the order of kube-scheduler's queue: by priority, then by age
+(kubernetes pkg/scheduler/framework/plugins/queuesort/priority_sort.go)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.capacity.binding import bound
+from dractl.capacity.gangs import waiting
+from dractl.capacity.replicas import kind_of
+from dractl.cluster.changes import Delete, apply
+from dractl.cluster.podgroups import object_of
+from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
+from dractl.cluster.state import maps_at, text_at
+from dractl.scheduler.snapshot import PodInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+
+    from dractl.cluster.state import ClusterState, Key
+    from dractl.scheduler.attempt import Scheduler
+
+    Raw = Mapping[str, Any]
+
+
+class Entry(Struct, frozen=True):
+    """A pod in the queue. ``new``: it was made after the change, so that its templates make its claims; ``among`` are
+    the nodes that are tried, None for all."""
+
+    key: Key
+    pod: Raw
+    new: bool = False
+    among: frozenset[str] | None = None
+
+
+class Placed(Struct, frozen=True):
+    """The cluster with the pods of the queue that got a node; ``evicted`` are pods of lower priority that ended."""
+
+    scheduler: Scheduler
+    nodes: tuple[tuple[Key, str], ...] = ()
+    evicted: tuple[str, ...] = ()
+
+
+def pending(state: ClusterState) -> list[tuple[Key, Raw]]:
+    """The pods that kube-scheduler would try, those in front first; new ones come last of their priority."""
+    found = [
+        (key, pod)
+        for key, pod in state.all("Pod").items()
+        if is_pending(pod)
+        and not text_at(pod, "metadata", "deletionTimestamp")
+        and not maps_at(pod, "spec", "schedulingGates")
+        and scheduler_name(pod) == DEFAULT_SCHEDULER
+    ]
+    return sorted(found, key=lambda item: _order(state, item[1]))
+
+
+def _order(state: ClusterState, pod: Raw) -> tuple[int, str, str]:
+    created = text_at(pod, "metadata", "creationTimestamp") or "~"
+    return -PodInfo(pod).priority(state), created, text_at(pod, "metadata", "name")
+
+
+def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
+    """Tries each pod once, in the order given. Of pods that are alike the others wait once one does."""
+    placed: list[tuple[Key, str]] = []
+    evicted: list[str] = []
+    failed: set[Hashable] = set()
+    count: dict[str, int] = {}
+    for entry in queue:
+        kind = (entry.key[0], entry.among, kind_of(entry.pod))
+        if kind in failed:
+            continue
+        group = object_of(entry.pod)
+        if group is not None and waiting(scheduler.state, _complete(entry), scheduler.features) is not None:
+            failed.add(kind)
+            continue
+        attempt = scheduler.pod(entry.pod, recreated=entry.new, among=entry.among)
+        fitting = [node for node in attempt.nodes if node.fits] if attempt.fits else []
+        if not fitting:
+            failed.add(kind)
+            continue
+        node = min(fitting, key=lambda v: (len(v.victims), count.get(v.name, 0), v.name))
+        count[node.name] = count.get(node.name, 0) + 1
+        if node.victims:
+            evicted += node.victims
+            scheduler = scheduler.after(apply(scheduler.state, [Delete(f"Pod/{name}") for name in node.victims]))
+        state = bound(scheduler, dict(_complete(entry)), node)[2]
+        scheduler = scheduler.after(_without_open_claims(state, entry))
+        placed.append((entry.key, node.name))
+    return Placed(scheduler, tuple(placed), tuple(evicted))
+
+
+def entries(
+    waiting_pods: Sequence[tuple[Key, Raw]], made: Collection[str], among: frozenset[str] | None, everywhere: Key
+) -> list[Entry]:
+    """The queue of a changed cluster: pods that were ``made`` since, and the one that is asked about, are tried on all
+    nodes, those in front of them where the change can have helped them."""
+    found, last = [], 0
+    for key, pod in waiting_pods:
+        made_since = text_at(pod, "metadata", "uid") in made
+        new = made_since or lacks_claims(pod)
+        if made_since or key == everywhere:
+            found.append(Entry(key, pod, new))
+            last = len(found)
+        elif among is None or among:
+            found.append(Entry(key, pod, new, among))
+    return found[:last]
+
+
+def lacks_claims(pod: Raw) -> bool:
+    """True if claims of a pod's templates have not been made: their controller tries again."""
+    there = {text_at(status, "name") for status in maps_at(pod, "status", "resourceClaimStatuses")}
+    return any(
+        text_at(entry, "resourceClaimTemplateName") and text_at(entry, "name") not in there
+        for entry in maps_at(pod, "spec", "resourceClaims")
+    )
+
+
+def _complete(entry: Entry) -> Raw:
+    """The pod with what the API server gives to one that is created."""
+    namespace, name = entry.key
+    return {**entry.pod, "metadata": {"uid": f"{name}-anew", **entry.pod["metadata"], "namespace": namespace}}
+
+
+def _without_open_claims(state: ClusterState, entry: Entry) -> ClusterState:
+    """The cluster without the claims that the pod had while it waited: those that it got instead have other names."""
+    names = {text_at(s, "resourceClaimName") for s in maps_at(entry.pod, "status", "resourceClaimStatuses")}
+    claims = state.all("ResourceClaim")
+    gone = {
+        (entry.key[0], name)
+        for name in names
+        if not (claims.get((entry.key[0], name)) or {}).get("status", {}).get("allocation")
+    }
+    return state.only({"ResourceClaim": {k: v for k, v in claims.items() if k not in gone}}) if gone else state

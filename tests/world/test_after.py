@@ -1,0 +1,167 @@
+"""The cluster after a change: what controllers and the queue make of it. The situations were played on Kubernetes
+1.37.1; what it did is what is asserted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dractl.allocation import Features
+from dractl.cluster.changes import Delete, Patch
+from dractl.scheduler.attempt import Scheduler
+from dractl.world import World, after
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
+
+DRIVER = "gpu.example.com"
+GPU = device_class(DRIVER, f"device.driver == '{DRIVER}'")
+SPEC = {"devices": {"requests": [request("r", DRIVER)]}}
+TEMPLATE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "t", "namespace": "ml"},
+    "spec": {"spec": SPEC},
+}
+
+
+def machine(name: str, *gpus: str, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    return node(name, **more), slice_of(DRIVER, name, *map(device, gpus))
+
+
+def replica(name: str, owner: str = "", on: str = "", gpu: str = "", **spec: Any) -> list[dict[str, Any]]:
+    """A pod of ``owner`` (Kind/name) with its claim; ``on`` a node it has ``gpu``."""
+    metadata: dict[str, Any] = {"uid": f"uid-{name}", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    kind, _, of = owner.partition("/")
+    if owner:
+        metadata["ownerReferences"] = [{"kind": kind, "name": of, "uid": of, "controller": True}]
+    status: dict[str, Any] = {"phase": "Running" if on else "Pending"}
+    status["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": f"{name}-g"}]
+    own = claim(
+        f"{name}-g",
+        request("r", DRIVER),
+        metadata={"ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}], "uid": f"uid-{name}-g"},
+        status=allocation(on, (DRIVER, gpu), pod=name) if on else {},
+    )
+    reference = {"name": "g", "resourceClaimTemplateName": "t"}
+    spec = {**spec, **({"nodeName": on} if on else {})}
+    return [pod(name, reference, metadata=metadata, status=status, spec=spec, requests={"cpu": "1"}), own]
+
+
+def workload(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
+    group = "batch/v1" if kind == "Job" else "apps/v1"
+    metadata = {"name": name, "namespace": "ml", "uid": f"uid-{name}"}
+    return {"apiVersion": group, "kind": kind, "metadata": metadata, "spec": {"template": template, **spec}}
+
+
+def world(objects: list[Any], *changes: Any, of: str = "p", **more: Any) -> World:
+    flat = [o for item in objects for o in (item if isinstance(item, list | tuple) else [item])]
+    return after(Scheduler(state_of(GPU, TEMPLATE, *flat), Features.for_release("1.37")), changes, ("ml", of), **more)
+
+
+UNCORDON = Patch("Node/n-2", ({"op": "remove", "path": "/spec/unschedulable"},))
+CORDONED = [machine("n-1"), machine("n-2", "gpu-0", unschedulable=True)]
+
+
+def test_a_node_that_is_free_again_takes_the_pod() -> None:
+    assert world([*CORDONED, replica("p")], UNCORDON).runs
+
+
+def test_a_freed_node_goes_to_the_pod_of_higher_priority() -> None:
+    then = world([*CORDONED, replica("p"), replica("first", priority=1000)], UNCORDON)
+    assert not then.runs
+    assert then.placed == ((("ml", "first"), "n-2"),)
+
+
+def test_a_pod_of_lower_priority_comes_later() -> None:
+    assert world([*CORDONED, replica("p", priority=10), replica("second")], UNCORDON).runs
+
+
+def test_a_job_fails_when_more_of_its_pods_are_deleted_than_its_backoff_limit() -> None:
+    job = workload("Job", "train", backoffLimit=1, parallelism=3, completions=3)
+    running = [replica(f"w-{i}", "Job/train", "n-1", f"gpu-{i}") for i in range(2)]
+    objects = [machine("n-1", "gpu-0", "gpu-1"), job, *running, replica("p", "Job/train")]
+    then = world(objects, Delete("Pod/ml/w-0"), Delete("Pod/ml/w-1"))
+    assert then.failed == ("Job ml/train fails: backoffLimit 1, and 2 of its pods have ended",)
+    assert not then.runs
+    assert set(then.ended) == {("ml", "w-0"), ("ml", "w-1")}
+
+
+def test_the_pods_of_a_suspended_job_do_not_count_as_failed() -> None:
+    job = workload("Job", "train", backoffLimit=0)
+    assert world([machine("n-1", "gpu-0"), job, replica("p", "Job/train")], Delete("Pod/ml/p")).runs
+
+
+def test_a_replica_set_makes_a_deleted_pod_anew() -> None:
+    objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "other", replicas=1)]
+    holder = replica("holder", "ReplicaSet/other", "n-1", "gpu-0", priority=5)
+    then = world([*objects, holder, replica("p")], Delete("Pod/ml/holder"))
+    assert not then.runs  # its replacement is as important as it was, and there before
+
+
+def test_a_workload_that_becomes_smaller_makes_no_pod_anew() -> None:
+    objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "other", replicas=1)]
+    less = Patch("ReplicaSet/ml/other", ({"op": "replace", "path": "/spec/replicas", "value": 0},))
+    then = world([*objects, replica("holder", "ReplicaSet/other", "n-1", "gpu-0"), replica("p")], less)
+    assert then.runs
+    assert then.ended == (("ml", "holder"),)
+
+
+def deployment(**strategy: Any) -> list[dict[str, Any]]:
+    return [workload("Deployment", "web", replicas=1, strategy=strategy), *_replica_set()]
+
+
+def _replica_set() -> list[dict[str, Any]]:
+    value = workload("ReplicaSet", "web-abc", replicas=1)
+    value["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "web", "controller": True}]
+    return [value]
+
+
+def of_web(name: str, **more: Any) -> list[dict[str, Any]]:
+    waiting, own = replica(name, "ReplicaSet/web-abc", **more)
+    waiting["metadata"]["labels"] = {"pod-template-hash": "abc"}
+    return [waiting, own]
+
+
+CORRECTED = Patch("Deployment/ml/web", ({"op": "add", "path": "/spec/template/spec/hostname", "value": "web"},))
+ONE_POD = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "q", "namespace": "ml"},
+    "spec": {"hard": {"requests.cpu": "1"}},
+}
+
+
+NOWHERE = {"nodeSelector": {"pool": "gone"}}
+
+
+def corrected(waiting: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in waiting["spec"].items() if key not in NOWHERE}
+
+
+def test_a_rollout_makes_the_new_pod_beside_the_old_one() -> None:
+    waiting = of_web("p", **NOWHERE)
+    then = world([machine("n-1", "gpu-0"), *deployment(), waiting], CORRECTED, spec=corrected(waiting[0]))
+    assert then.runs
+    assert then.scheduler.state.get("Pod", ("ml", "p")) is None
+
+
+def test_a_quota_that_the_old_pod_uses_up_stops_its_own_rollout() -> None:
+    waiting = of_web("p", **NOWHERE)
+    then = world([machine("n-1", "gpu-0"), ONE_POD, *deployment(), waiting], CORRECTED, spec=corrected(waiting[0]))
+    assert not then.runs
+    assert "exceeded quota: q" in then.refused[0]
+
+
+def test_with_max_unavailable_the_old_pod_ends_first() -> None:
+    waiting = of_web("p", **NOWHERE)
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    objects = [machine("n-1", "gpu-0"), ONE_POD, *deployment(**rolling), waiting]
+    assert world(objects, CORRECTED, spec=corrected(waiting[0])).runs
+
+
+def test_a_finalizer_of_others_keeps_the_name_of_a_stateful_sets_pod() -> None:
+    waiting = replica("p-0", "StatefulSet/p")
+    waiting[0]["metadata"]["finalizers"] = ["example.com/flush"]
+    objects = [machine("n-1", "gpu-0"), workload("StatefulSet", "p", replicas=1), waiting]
+    then = world(objects, Delete("Pod/ml/p-0"), of="p-0")
+    assert not then.runs
+    assert then.stays == ("ml/p-0",)
