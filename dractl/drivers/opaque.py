@@ -1,6 +1,7 @@
 """Opaque configuration: the ``parameters`` that a driver accepts in claims and classes.
 
-Schemas are ``schemas/drivers/<driver>.json``, written from each driver's API types and validation. A driver checks its
+Schemas are files of the pack of facts, written from each driver's API types and validation: JSON Schema, with ``since``
+for a field that came with a version of the driver, and ``enumSince`` for values that did. A driver checks its
 configuration only when a pod starts, so nobody reports an error earlier.
 """
 
@@ -12,11 +13,12 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError, validators
 from msgspec import Struct
 
+from dractl import facts
+from dractl.facts import pack
 from dractl.model import Quantity
-from dractl.resources import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,49 +29,84 @@ if TYPE_CHECKING:
 class OpaqueFault(Struct, frozen=True):
     """A fault that a driver would report: its place in the parameters, the reason, and the nearest right name.
 
-    With ``key``, the fault is the key at ``path``, not its value.
+    With ``key``, the fault is the key at ``path``, not its value. ``unreleased``: only a version that is not released
+    yet takes it.
     """
 
     path: Path
     message: str
     key: bool = False
     nearest: str | None = None
+    unreleased: bool = False
 
 
 def described() -> tuple[str, ...]:
     """The drivers whose configuration has a schema."""
-    return tuple(sorted(path.stem for path in (data_dir("schemas") / "drivers").glob("*.json")))
+    return pack.current().entries("configuration")
 
 
-def check(driver: str, parameters: Mapping[str, Any]) -> tuple[OpaqueFault, ...]:
-    """The faults that ``driver`` would find in ``parameters``; none for a driver without a schema."""
+def check(driver: str, parameters: Mapping[str, Any], version: str | None = None) -> tuple[OpaqueFault, ...]:
+    """The faults that a version of ``driver`` (None: the newest release) would find in ``parameters``; none for a
+    driver without a schema."""
     if driver not in described():
         return ()
-    found = {fault for error in _validator(driver).iter_errors(parameters) for fault in _faults(error)}
+    known = facts.driver(driver)
+    at = known.versions[known.index(version)]
+    found = {fault for error in _validator(driver, at).iter_errors(parameters) for fault in _faults(error)}
+    early = [fault.path for fault in found if _CAME in fault.message]
+    inside = {fault for fault in found for path in early if fault.path != path and fault.path[: len(path)] == path}
+    found -= inside
     return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
 
 
 def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str, OpaqueFault]]:
     """The entries of a claim's ``devices.config`` that drivers would refuse: index of the entry, driver, fault.
 
-    Parameters with another apiVersion are left out: they may belong to another driver with the same name.
+    Parameters with another apiVersion are left out: they may belong to another driver with the same name. So are fields
+    that a later version takes: that version may run.
     """
     for index, entry in enumerate(configurations):
         own = entry.get("opaque")
         driver, parameters = (own.get("driver"), own.get("parameters")) if isinstance(own, dict) else (None, None)
         faults = check(driver, parameters) if isinstance(driver, str) and isinstance(parameters, dict) else ()
         if not any(fault.path == ("apiVersion",) for fault in faults):
-            yield from ((index, str(driver), fault) for fault in faults)
+            yield from ((index, str(driver), fault) for fault in faults if not fault.unreleased)
+
+
+_CAME, _UNRELEASED = "is a field of ", "and not released yet"
 
 
 @cache
-def _validator(driver: str) -> Any:
-    schema = json.loads((data_dir("schemas") / "drivers" / f"{driver}.json").read_text(encoding="utf-8"))
+def _validator(driver: str, at: str) -> Any:
+    schema = json.loads(pack.current().data(f"configuration/{driver}.json"))
+    known = facts.driver(driver)
+
+    def too_early(since: str) -> bool:
+        return known.versions.index(since) > known.versions.index(at)
+
+    def field(_validator: Any, since: str, _instance: Any, _schema: Any) -> Iterator[ValidationError]:
+        if too_early(since):
+            yield ValidationError(_later(known, since))
+
+    def values(_validator: Any, since: dict[str, str], instance: Any, _schema: Any) -> Iterator[ValidationError]:
+        came = since.get(instance) if isinstance(instance, str) else None
+        if came is not None and too_early(came):
+            yield ValidationError(_later(known, came))
+
+    kind: Any = validators.extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {"since": field, "enumSince": values}
+    )
     formats = FormatChecker(formats=())
     formats.checks("cidr", raises=ValueError)(_is_cidr)
     formats.checks("ip", raises=ValueError)(_is_ip)
     formats.checks("quantity", raises=ValueError)(_is_quantity)
-    return Draft202012Validator(schema, format_checker=formats)
+    return kind(schema, format_checker=formats)
+
+
+def _later(known: facts.Driver, since: str) -> str:
+    """The words for the version that brought something."""
+    version = next(one for one in known.releases if one.name == since)
+    return f"{since}, seen on {version.seen} {_UNRELEASED}" if version.seen else f"{(*version.tags, since)[0]} on"
 
 
 def _is_cidr(value: object) -> bool:
@@ -115,6 +152,15 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
         for inner in error.context:
             if inner.validator != "const":
                 yield from _faults(inner)
+        return
+    if rule == "since":
+        unreleased = error.message.endswith(_UNRELEASED)
+        yield OpaqueFault(path, f'"{path[-1]}" {_CAME}{error.message}', key=True, unreleased=unreleased)
+        return
+    if rule == "enumSince":
+        yield OpaqueFault(
+            path, f"{_shown(value)} came with {error.message}", unreleased=error.message.endswith(_UNRELEASED)
+        )
         return
     if rule == "additionalProperties":
         known = error.schema.get("properties", {})
@@ -166,3 +212,6 @@ def _nearest(name: object, known: Any) -> str | None:
     by_lower = {candidate.lower(): candidate for candidate in known}
     found = get_close_matches(name.lower(), by_lower, 1)
     return by_lower[found[0]] if found else None
+
+
+pack.forget_with(_validator.cache_clear)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
@@ -23,6 +23,8 @@ def check(pack: Pack) -> None:
     """Raises Damaged for the first file that is not of its form, or contradicts itself."""
     for name in pack.entries("drivers"):
         _driver(name, pack.read(f"drivers/{name}.json", Driver))
+    for name in pack.entries("configuration"):
+        _configuration(name, pack)
     products = pack.read("products.json", Products)
     layouts = pack.read("mig.json", MigTables).layouts
     for kind, rows in products.products.items():
@@ -53,6 +55,32 @@ def _driver(name: str, known: Driver) -> None:
         for text in (row.since, row.removed):
             if text is not None and text not in versions:
                 raise Damaged(f"{file}: {text} is not one of its versions {', '.join(versions)}")
+
+
+def _configuration(name: str, pack: Pack) -> None:
+    file = f"configuration/{name}.json"
+    schema = pack.read(file, dict[str, Any])
+    if name not in pack.entries("drivers"):
+        raise Damaged(f"{file} is about a driver that the pack lacks")
+    _date(file, str(schema.get("read", "")))
+    versions = pack.read(f"drivers/{name}.json", Driver).versions
+    for text in _sinces(schema):
+        if text not in versions:
+            raise Damaged(f"{file}: {text} is not one of the versions {', '.join(versions)} of {name}")
+
+
+def _sinces(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        for key, value in schema.items():
+            if key == "since" and not isinstance(value, dict):
+                yield str(value)
+            elif key == "enumSince" and isinstance(value, dict):
+                yield from map(str, value.values())
+            else:
+                yield from _sinces(value)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from _sinces(item)
 
 
 def _date(file: str, text: str) -> None:

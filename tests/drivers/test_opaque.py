@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
 
+from dractl import facts
 from dractl.drivers.opaque import OpaqueFault, check, described
-from dractl.resources import data_dir
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AMD = "gpu.resource.amd.com/v1alpha1"
 GPU = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}
@@ -20,9 +16,32 @@ CHANNEL = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "ComputeDomainCh
 EXAMPLE = {"apiVersion": "gpu.resource.example.com/v1alpha1", "kind": "GpuConfig"}
 
 
-@pytest.mark.parametrize("path", sorted((data_dir("schemas") / "drivers").glob("*.json")), ids=lambda path: path.stem)
-def test_schemas_are_schemas(path: Path) -> None:
-    jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text()))
+@pytest.mark.parametrize("driver", described())
+def test_schemas_are_schemas(driver: str) -> None:
+    schema = json.loads(facts.current().data(f"configuration/{driver}.json"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("driver", "parameters", "version", "faults"),
+    [
+        ("dra.net", {"interface": {"arpIgnore": 8}}, "main", []),
+        ("dra.net", {"interface": {"addressing": "SLAAC", "acceptRA": 2, "type": "IPVLAN"}}, "main", []),
+        ("dra.net", {"interface": {"addressing": "SLAAC"}}, None, [("addressing", True)]),
+        ("dra.net", {"interface": {"vrf": {"name": ""}}}, "v1.0.1", [("vrf", False)]),
+        ("gpu.nvidia.com", {**GPU, "kind": "VfioDeviceConfig"}, "25.8", [("kind", False)]),
+        ("gpu.nvidia.com", {**GPU, "kind": "VfioDeviceConfig"}, "25.12", []),
+        (
+            "compute-domain.nvidia.com",
+            {**CHANNEL, "domainID": "x", "allocationMode": "All"},
+            "25.3",
+            [("allocationMode", False)],
+        ),
+    ],
+)
+def test_what_a_version_takes(driver: str, parameters: dict, version: str | None, faults: list) -> None:
+    found = check(driver, parameters, version)
+    assert [(fault.path[-1], fault.unreleased) for fault in found] == faults
 
 
 @pytest.mark.parametrize(
@@ -54,7 +73,6 @@ def test_schemas_are_schemas(path: Path) -> None:
                     "name": "dranet0",
                     "addresses": ["10.0.0.1/24", "fd00::1/64"],
                     "mtu": 9000,
-                    "arpIgnore": 8,
                 },
                 "routes": [
                     {"destination": "0.0.0.0/0", "gateway": "10.0.0.254"},

@@ -74,6 +74,16 @@ def test_what_a_slice_has_is_not_said_to_be_absent() -> None:
     assert found(f"{text}\n---{SLICE.format(attributes='type: {string: tpu}')}", "DRA719") == []
 
 
+def test_a_field_of_dranets_main_is_a_note() -> None:
+    config = "config: [{opaque: {driver: dra.net, parameters: {interface: {addressing: SLAAC}}}}]"
+    (finding,) = found(claim("nic dranet", config), "DRA711")
+    assert (finding.severity, finding.fix) == ("info", None)
+    assert "dra.net v1.4.0 would refuse this" in finding.message
+    assert found(claim("nic dranet", config), "DRA711", {"dra.net": "main"}) == []
+    (finding,) = found(claim("nic dranet", config), "DRA711", {"dra.net": "1.2"})
+    assert "dra.net 1.2 would refuse this" in finding.message
+
+
 def test_tolerations_of_neuron_taints() -> None:
     """Set by the Neuron Observer (beta since 2026-10); their keys are not known."""
     tolerant = "tolerations: [{key: neuron.aws.com/faulty, operator: Exists, effect: NoSchedule}]"

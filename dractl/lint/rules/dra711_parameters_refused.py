@@ -53,7 +53,7 @@ spec:
 
 ## Source
 
-schemas/drivers names each driver's own types and validation
+The pack of facts (configuration/) names each driver's own types and validation
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.configs import opaque_parameters
+from dractl.lint.published import driver as published, judged
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -81,22 +82,26 @@ def check(run: Run) -> Iterator[Advice]:
     for subject, path, driver, parameters in opaque_parameters(run):
         from dractl.drivers import opaque as schemas
 
-        faults = schemas.check(driver, parameters)
+        known = judged(run, found) if (found := published(driver)) else None
+        faults = schemas.check(driver, parameters, run.versions.get(driver))
         if any(_of_another_driver(fault, parameters) for fault in faults):
             continue
         for fault in faults:
             place = (*path, *fault.path)
-            yield Advice(
+            which = f"{driver} {known.newest}" if known is not None and (known.stated or fault.unreleased) else driver
+            advice = Advice(
                 subject,
                 place,
-                f"{driver} would refuse this: {fault.message}",
+                f"{which} would refuse this: {fault.message}",
                 help=f"did you mean {fault.nearest}?" if fault.nearest else None,
                 key=fault.key,
                 confidence="likely",
                 fix=Replacement(f"write {fault.nearest}", place, fault.nearest, key=fault.key, safe=False)
                 if fault.nearest
                 else None,
+                severity="info" if fault.unreleased else None,
             )
+            yield advice if known is None else known.soften(advice)
 
 
 def _of_another_driver(fault: OpaqueFault, parameters: Mapping[str, Any]) -> bool:
