@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dractl.lint.cache import digest_of, key_of
 from dractl.lint.run import report_on
 from dractl.lint.size import REPAYS_A_PROCESS, size
-from dractl.lint.workers import mapped
+from dractl.lint.workers import can_fork, mapped
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import load_relevant, read_relevant
 
@@ -43,7 +43,8 @@ def lint_listed(
         known = cache.get(key)
         if known is not None:
             return known
-    processes = min(processes, sum(map(size, entries)) // REPAYS_A_PROCESS)
+    # Asked once: the threads of a first pool are seen for a moment after they have ended.
+    processes = min(processes, sum(map(size, entries)) // REPAYS_A_PROCESS) if can_fork() else 1
     report = report_on(completed(load_relevant(read)), terms, kustomizations, partial(mapped, processes=processes))
     if cache is not None and not any(item.unread for item in report.skipped):
         cache.put(key, report)

@@ -44,10 +44,11 @@ def can_fork() -> bool:
 def mapped(work: Callable[[Value], Result], values: Sequence[Value], processes: int) -> list[Result]:
     """``work`` for each value, by as many processes; results, which are pickled, in the order of the values.
 
-    An exception of ``work`` is raised here; WorkerDied for a child that ends in another way.
+    More than one only where :func:`can_fork` was true. An exception of ``work`` is raised here; WorkerDied for a child
+    that ends in another way.
     """
     processes = min(processes, len(values))
-    if processes < 2 or not can_fork():
+    if processes < 2:
         return [work(value) for value in values]
     sys.stdout.flush()
     sys.stderr.flush()
