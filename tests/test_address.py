@@ -7,14 +7,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from email.message import Message
 from pathlib import Path
 
 import pytest
 import yaml
 
 import dractl
-from dractl.lint import registry
 from tools.set_address import FILES, PLACEHOLDER, current, set_address
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +21,7 @@ SNIPPET = re.compile(r"(?:github\.com/|uses: |--repo |ghcr\.io/|githubuserconten
 
 def published(tmp_path: Path) -> Path:
     """A copy of the files with an address of their own."""
-    for name in (*FILES, "pyproject.toml", "mkdocs.yml"):
+    for name in (*FILES, "pyproject.toml", "mkdocs.yml", "dractl/lint/registry.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -63,6 +61,9 @@ def test_one_step_sets_all_of_them(tmp_path: Path) -> None:
         "Repository": "https://github.com/Acme/dra-tools",
         "Changelog": "https://github.com/Acme/dra-tools/releases",
     }
+    assert '\nDOCUMENTATION = "https://acme.github.io/dra-tools"\n' in (root / "dractl/lint/registry.py").read_text(
+        "utf-8"
+    )
     site = yaml.safe_load((root / "mkdocs.yml").read_text("utf-8"))
     assert (site["site_url"], site["repo_url"]) == (
         "https://acme.github.io/dra-tools/",
@@ -77,18 +78,6 @@ def test_a_project_that_moves_leaves_nothing_behind(tmp_path: Path) -> None:
     texts = [path.read_text("utf-8") for path in root.rglob("*") if path.is_file()]
     assert not any(re.search("acme|dra-tools", text, re.IGNORECASE) for text in texts)
     assert 'Documentation = "https://dractl.example.com"' in (root / "pyproject.toml").read_text("utf-8")
-
-
-def test_findings_link_to_the_documentation_of_the_projects_urls(monkeypatch: pytest.MonkeyPatch) -> None:
-    metadata = Message()
-    metadata["Project-URL"] = "Repository, https://github.com/acme/dractl"
-    metadata["Project-URL"] = "Documentation, https://acme.github.io/dractl"
-    monkeypatch.setattr("importlib.metadata.metadata", lambda _: metadata)
-    registry.documentation_site.cache_clear()
-    try:
-        assert registry.documentation_site() == "https://acme.github.io/dractl"
-    finally:
-        registry.documentation_site.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/site/in-ci.md", "deploy/gitlab/dractl.gitlab-ci.yml"])

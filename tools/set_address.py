@@ -2,8 +2,8 @@
 
 Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the README's and the site's
 snippets, of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs in pyproject.toml,
-which PyPI shows and whose Documentation lint's reports link to; and the site's address in mkdocs.yml. Run it again to
-move.
+which PyPI shows; and the site's address in mkdocs.yml and in dractl/lint/registry.py: lint's reports link to it. Run it
+again to move.
 """
 
 from __future__ import annotations
@@ -49,6 +49,9 @@ def set_address(root: Path, repository: str, site: str) -> None:
     project.write_text(
         text.replace("[project.optional-dependencies]\n", f"{urls}[project.optional-dependencies]\n"), "utf-8"
     )
+    registry = root / "dractl" / "lint" / "registry.py"
+    text = re.sub(r'(?m)^DOCUMENTATION = ".*"$', f'DOCUMENTATION = "{site}"', registry.read_text("utf-8"))
+    registry.write_text(text, "utf-8")
     pages = root / "mkdocs.yml"
     text = re.sub(r"(?m)^(?:site_url|repo_url): .*\n", "", pages.read_text("utf-8"))
     pages.write_text(re.sub(r"(?m)^site_name: .*\n", rf"\g<0>site_url: {site}/\nrepo_url: {page}\n", text), "utf-8")

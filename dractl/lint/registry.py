@@ -48,6 +48,9 @@ REJECTED = {
 CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
 """What reads claims besides kube-scheduler, and has limits of its own."""
 
+DOCUMENTATION = ""
+"""The address of the documentation site, without a slash at its end; empty until ``tools/set_address.py`` sets it."""
+
 _FOLDER = Path(__file__).parent / "rules"
 
 
@@ -69,8 +72,7 @@ class Rule(Struct, frozen=True):
     @property
     def page(self) -> str | None:
         """The address of the rule's page on the documentation site; None if the project has no site."""
-        site = documentation_site()
-        return f"{site}/rules/{self.code}/" if site else None
+        return f"{DOCUMENTATION}/rules/{self.code}/" if DOCUMENTATION else None
 
     def advice(self, run: Run) -> Iterator[Advice]:
         """What its check finds in a run; nothing in one that it is not for."""
@@ -94,20 +96,6 @@ class Rule(Struct, frozen=True):
         """The YAML of "Example" or "Use instead"."""
         text = self.section(heading)
         return text.partition("```yaml\n")[2].partition("```")[0]
-
-
-@cache
-def documentation_site() -> str | None:
-    """The base address of the documentation, without a trailing slash: ``Documentation`` of the project's URLs in
-    pyproject.toml, from the installed package's metadata. None if there is none."""
-    from importlib.metadata import PackageNotFoundError, metadata
-
-    try:
-        urls = metadata("dractl").get_all("Project-URL") or ()
-    except PackageNotFoundError:
-        return None
-    sites = (url.partition(", ")[2] for url in urls if url.startswith("Documentation, "))
-    return next((site.rstrip("/") for site in sites), None)
 
 
 @cache

@@ -946,7 +946,7 @@ def test_described_machines_are_devices_to_try_selectors_on(tmp_path: Path, caps
 def test_without_an_address_the_rule_is_explained_locally(
     site: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dractl.lint.registry.documentation_site", lambda: site)
+    monkeypatch.setattr("dractl.lint.registry.DOCUMENTATION", site)
     (here / "slice.yaml").write_text(EMPTY_BASIC)
     main(["lint", "slice.yaml"])
     shown = capsys.readouterr().out

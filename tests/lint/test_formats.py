@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dractl.lint import Report, lint
+from dractl.lint import Report, lint, registry
+from dractl.lint.registry import rules
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.report import lint_github, lint_gitlab, lint_junit, lint_sarif
@@ -119,16 +120,7 @@ def test_junit_has_the_elements_and_attributes_of_the_schema_of_jenkins(here: Pa
     assert root.get("tests") == str(len(NAMES) - 1)
 
 
-def test_a_rule_has_an_address_where_the_project_names_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import metadata
-
-    from dractl.lint.registry import documentation_site, rules
-
-    class Metadata:
-        def get_all(self, name: str) -> list[str]:
-            return ["Source, https://code.example.com/d", "Documentation, https://docs.example.com/d/"]
-
-    monkeypatch.setattr(metadata, "metadata", lambda name: Metadata())
-    documentation_site.cache_clear()
+def test_a_rule_has_an_address_where_the_project_has_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (rules()["DRA116"].page is None) == (not registry.DOCUMENTATION)
+    monkeypatch.setattr(registry, "DOCUMENTATION", "https://docs.example.com/d")
     assert rules()["DRA116"].page == "https://docs.example.com/d/rules/DRA116/"
-    documentation_site.cache_clear()

@@ -179,7 +179,8 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: int, to_all: bool
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     program = (
-        "from dractl.lint.workers import mapped\n"
+        "import signal\nfrom dractl.lint.workers import mapped\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background process ignores it
         "try: mapped(lambda path: open(path).read(), [path] * 2, 2)\n"
         "except KeyboardInterrupt: raise SystemExit(130)\n"
     )
