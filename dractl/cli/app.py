@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from dractl import __version__, facts
-from dractl.cli import common, subcommands
+from dractl.cli import subcommands
 from dractl.interrupts import raise_on_interrupt
 
 _FACTS = "Take the facts about drivers and hardware from this folder, wheel of dractl-facts, or file of one driver."
@@ -41,11 +41,17 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
                 param_decls=["--assume-newest"],
                 is_flag=True,
                 expose_value=False,
-                callback=lambda _context, _parameter, value: common.assume_newest(value),
+                callback=_assume_newest,
                 help="For a release newer than dractl knows: take the newest rules instead of an error.",
             )
         )
     return made  # type: ignore[no-any-return]
+
+
+def _assume_newest(_context: typer.Context, _parameter: TyperOption, value: bool) -> None:
+    from dractl.cli.common import assume_newest  # it comes with the subcommand
+
+    assume_newest(value)
 
 
 def candidates(words: list[str], incomplete: str) -> list[str]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cel import EvalError, Field, environment
+from dractl.lint.advice import meant
 from dractl.model import Quantity, ResourceSlice, decode, qualified_name
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
@@ -168,26 +169,6 @@ class Inventory:
     def nearest_capacity(self, name: str, devices: Sequence[Candidate]) -> str:
         """The capacity that was probably meant, else the devices' capacities, as a request has to write them."""
         return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
-
-
-def meant(name: str, known: Iterable[str], lead: str) -> str:
-    """The known name that was probably meant, else all of them; the part before the last slash counts little."""
-    keys = sorted(known)
-    by_last: dict[str, list[str]] = {}
-    for key in keys:
-        by_last.setdefault(key.rpartition("/")[2], []).append(key)
-    near = nearest(name.rpartition("/")[2], by_last)
-    if near:
-        return f"did you mean {nearest(name, by_last[near], alike=0)}?"
-    return f"{lead} {', '.join(keys) or 'none'}"
-
-
-def parsed(amount: Any) -> Quantity | None:
-    """A quantity as written; None if it is not one."""
-    try:
-        return Quantity.parse(amount) if isinstance(amount, str | int | float) else None
-    except ValueError:
-        return None
 
 
 def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Candidate]:

@@ -12,7 +12,6 @@ import zipfile
 from collections import deque
 from typing import IO, TYPE_CHECKING, Any
 
-import pathspec
 from msgspec import Struct
 
 from dractl.archives import damage
@@ -146,7 +145,9 @@ class _Walker:
         self._seen: set[tuple[int, int]] = set()
         self._excluded: Callable[[str], bool] | None = None
         if exclude:
-            self._excluded = pathspec.GitIgnoreSpec.from_lines(exclude).match_file
+            from pathspec import GitIgnoreSpec  # imports every backend that is installed, 30 modules
+
+            self._excluded = GitIgnoreSpec.from_lines(exclude).match_file
 
     def first_time(self, status: os.stat_result) -> bool:
         """False for a file already read under another name (hard links count as separate files)."""

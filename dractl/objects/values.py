@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.model.quantity import Quantity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,3 +31,11 @@ def text(value: Any) -> str:
 def number(value: Any) -> int:
     """``value`` if it is an integer, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def quantity(value: Any) -> Quantity | None:
+    """A quantity as written; None if it is not one."""
+    try:
+        return Quantity.parse(value) if isinstance(value, str | int | float) else None
+    except ValueError:
+        return None

@@ -62,9 +62,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dractl.lint.advice import Advice
-from dractl.lint.inventory import parsed
 from dractl.lint.references import namespace_of, referenced
-from dractl.objects import items, mapping, number, text
+from dractl.objects import items, mapping, number, quantity, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +93,7 @@ def check(run: Run) -> Iterator[Advice]:
             continue  # claims are in no scope
         here = [charge for charge in charges if namespace_of(charge.subject) == namespace_of(quota)]
         for key, written in mapping(quota.spec.get("hard")).items():
-            hard = parsed(written)
+            hard = quantity(written)
             total = sum(charge.used.get(key, 0) for charge in here)
             if hard is None or total <= hard.value():
                 continue

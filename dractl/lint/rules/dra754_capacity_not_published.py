@@ -18,8 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
-from dractl.lint.inventory import parsed
-from dractl.objects import mapping
+from dractl.objects import mapping, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ def check(run: Run) -> Iterator[Advice]:
                         key=True,
                         confidence="likely",
                     )
-                elif (quantity := parsed(amount)) is not None and all(value < quantity for value in found):
+                elif (least := quantity(amount)) is not None and all(value < least for value in found):
                     yield Advice(
                         claim.subject,
                         path,

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice
-from dractl.lint.inventory import meant
+from dractl.lint.advice import Advice, meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
