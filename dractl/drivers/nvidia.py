@@ -61,7 +61,10 @@ class _Nvidia(Known, frozen=True):
                 "a snapshot taken on the node (dractl discover --save) has the rest"
             )
         if dynamic and not found.counter_sets:
-            found.notices.append(f"{NAME}: dynamicMIG changes nothing here: no GPU can be partitioned")
+            off = any(gpu.mig_mode is False and gpu.mig_profiles for gpu in machine.gpus)
+            why = "MIG mode is off, and these GPUs need a reset to switch it on (--hardware SPEC,mig=on describes it)"
+            said = why if off else "no GPU can be partitioned"
+            found.notices.append(f"{NAME}: dynamicMIG changes nothing here: {said}")
         if managed:
             found.notices.append(f"{NAME}: partition1 to partition8 are left out: only Fabric Manager knows them")
         slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)

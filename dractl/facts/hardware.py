@@ -19,11 +19,12 @@ Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
 
 class Products(Struct, frozen=True, forbid_unknown_fields=True):
     """``products.json``. A product's row has its PCI ids and names, and ``source`` and ``read`` where they are its own.
-    ``aliases`` are other names."""
+    ``aliases`` are other names; ``modules`` the versions of kernel drivers that a described machine has."""
 
     source: str
     read: str
     products: dict[Kind, dict[str, dict[str, Any]]]
+    modules: dict[str, dict[str, str]]
     aliases: dict[str, str] = {}
 
 

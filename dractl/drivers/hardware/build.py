@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dractl.drivers.hardware import mig
 from dractl.drivers.hardware.labels import ARCHITECTURES, architecture_of
 from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers, size
 from dractl.drivers.hardware.products import Product, mig_layout, mig_layouts, products
 from dractl.errors import UsageError
+from dractl.facts import hardware
 from dractl.topology import cpulist
 from dractl.topology.machine import (
     Amdgpu,
@@ -41,7 +43,6 @@ _MAX_PER_ROOT = 15  # a root without a name is given 16 bus numbers, its own inc
 _FIRST_ON_ROOT, _LAST_ON_ROOT = 0x10, 0x1F  # device numbers of functions on the root's own bus
 _NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")  # our own namespace: UUIDs are the same each time
 _PAGE = 4096  # of x86, as which CPUs are numbered, too
-_DRIVER, _CUDA = "580.65.06", "13.0"
 _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the instance type
     "aws": ("Amazon EC2", None),
     "azure": ("Microsoft Corporation", "Virtual Machine"),
@@ -101,11 +102,24 @@ def machine(layout: Layout) -> Machine:
         rdma_devices=tuple(rdma for part in parts for rdma in part.rdma),
         nvme_controllers=tuple(controller for part in parts for controller in part.controllers),
         gpus=gpus,
-        nvidia=Nvidia(str(settings.get("driver", _DRIVER)), str(settings.get("cuda", _CUDA))) if cuda else None,
+        nvidia=Nvidia(
+            _driver(settings),
+            str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])),
+        )
+        if cuda
+        else None,
         reported=layout.reported,
         notes=_notes(layout),
         identity=False,
     )
+
+
+def _driver(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("driver", hardware.products().modules["nvidia"]["version"]))
+
+
+def _nvml(settings: Mapping[str, Any]) -> Nvidia:
+    return Nvidia(_driver(settings), str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])))
 
 
 def _check(layout: Layout, given: Mapping[str, int]) -> None:
@@ -114,10 +128,12 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
         raise UsageError(
             "--hardware describes nothing", hint=f"products are {', '.join(products())}; keys are {', '.join(KEYS)}"
         )
-    if layout.settings.get("mig") in ("on", True) and not any(mig_layout(product) for product in held):
+    asked = layout.settings.get("mig")
+    if mig.is_on(asked) and not any(mig_layout(product) for product in held):
+        said = "on" if asked in mig.ON else asked
         drawn = ", ".join(dict.fromkeys(product.name for product in held if product.kind == "nvidia"))
         raise UsageError(
-            f"--hardware: mig=on, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
+            f"--hardware: mig={said}, but the MIG profiles of {drawn or 'a machine without a GPU'} are not known",
             hint=f"they are known of {', '.join(mig_layouts())}; `dractl discover --save` keeps a real machine's",
         )
     if sum(1 + given.get("vfs", 0) * product.virtual_functions for product in held) > MAX_DEVICES:
@@ -277,9 +293,12 @@ def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         architecture=facts["architecture"],
         cuda_compute_capability=facts["compute"],
         memory_bytes=size(memory) if memory is not None else product.memory_bytes,
-        addressing_mode=settings.get("addressingMode", facts.get("addressing")),
-        driver_version=str(settings.get("driver", _DRIVER)),
-        mig_mode=settings.get("mig") in ("on", True) if layout is not None else None,
+        addressing_mode=settings.get("addressingMode", facts.get("addressing", "HMM")),
+        driver_version=_driver(settings),
+        mig_mode=mig.is_on(settings.get("mig")) if layout is not None else None,
+        mig_devices=mig.devices(settings.get("mig"), layout.profiles, product.name, function.bdf)
+        if layout is not None
+        else (),
         mig_profiles=layout.profiles if layout is not None else (),
         fabric=_fabric(fabric) if fabric is not None else None,
     )
@@ -314,7 +333,7 @@ def _amd(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         index=number,
         name=facts["name"],
         memory_bytes=product.memory_bytes,
-        driver_version=None,
+        driver_version=hardware.products().modules["amdgpu"]["version"],
         amd=Amdgpu(
             card_index=number,
             render_minor=128 + number,
@@ -323,6 +342,7 @@ def _amd(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
             simd_count=facts["computeUnits"] * 4,
             simd_per_cu=4,
             gfx_version=facts.get("gfx"),
+            source_version=hardware.products().modules["amdgpu"]["source"],
         ),
     )
     pci = replace(
@@ -350,7 +370,9 @@ def _intel(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         kind="gpu",
         names=(f"card{number}", f"renderD{128 + number}"),
     )
-    return _Parts((pci,), gpus=(Gpu(bdf=function.bdf, vendor="0x8086", source="pci"),))
+    return _Parts(
+        (pci,), gpus=(Gpu(bdf=function.bdf, vendor="0x8086", source="pci", memory_bytes=product.memory_bytes),)
+    )
 
 
 def _nvme(function: PciDevice, plan: _Plan) -> _Parts:

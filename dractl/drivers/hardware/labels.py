@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dractl.drivers.hardware import mig
 from dractl.drivers.hardware.layout import size
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def architecture_of(layout: Layout) -> str | None:
 def _of_gpus(layout: Layout) -> dict[str, str]:
     """What GPU Feature Discovery finds where all NVIDIA GPUs are alike and none is in MIG mode."""
     gpus = [product for product in layout.products if product.kind == "nvidia"]
-    if len({gpu.name for gpu in gpus}) != 1 or layout.settings.get("mig") in ("on", True):
+    if len({gpu.name for gpu in gpus}) != 1 or mig.is_on(layout.settings.get("mig")):
         return {}
     gpu = gpus[0]
     major, minor = gpu.facts["compute"].split(".")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
-from dractl.drivers.hardware import names
+from dractl.drivers.hardware import mig, names
 from dractl.drivers.hardware.products import beginning, find, products
 from dractl.errors import UsageError
 from dractl.model import Quantity
@@ -26,10 +26,10 @@ MAX_VFS = 128
 MAX_NODES = 64
 
 NUMBERS = {"roots": MAX_DEVICES, "numa": MAX_NODES, "cpus": MAX_CPUS, "threads": 8, "vfs": MAX_VFS}
-KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "mig")
+KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "mig", "addressingMode")
 """The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
 
-FILE_KEYS = ("gpuMemory", "addressingMode", "fabric", "cloud", "instanceType")
+FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType")
 CHOICES = {"addressingMode": ("ATS", "HMM", "None"), "cloud": ("alibaba", "aws", "azure", "gce", "oke")}
 """NVML's addressing modes, and the clouds that dranet knows."""
 
@@ -122,7 +122,11 @@ def _unfit(key: str, value: Any) -> str | None:
     if key in CHOICES:
         return None if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
     if key == "mig":
-        return None if value in ("on", "off", True, False) else "on or off"
+        return (
+            None
+            if mig.fits(value)
+            else "on, off, or the MIG devices of each GPU, such as 7x1g.5gb or 3g.20gb+2x2g.10gb"
+        )
     if key in ("memory", "gpuMemory"):
         return None if MIN_MEMORY <= size(value) <= MAX_MEMORY else "a quantity such as 512Gi, from 1Mi to 1Pi"
     if key in ("driver", "cuda"):

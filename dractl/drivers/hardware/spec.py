@@ -4,7 +4,8 @@ Items are joined by commas, each ``[COUNTx]PRODUCT`` or ``KEY=VALUE``. Products 
 PCIe roots, roots evenly over the NUMA nodes; so the first GPU and the first NIC share a root. Keys: ``roots`` (default:
 the largest count), ``numa`` (default 2, or 1 with one root), ``cpus`` (default none), ``threads`` a core (default 2),
 ``memory`` of all nodes together (such as ``512Gi``; default unknown), ``vfs`` of each NIC (default none), ``driver``
-and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are known are in MIG mode).
+and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are known are in MIG mode; ``7x1g.5gb``: each
+of them has these MIG devices), ``addressingMode`` of the GPUs (default HMM, as with open kernel modules; ATS on Grace).
 """
 
 from __future__ import annotations
@@ -83,6 +84,6 @@ def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> L
         raise UsageError(f"--hardware: {named[0]} has its own {fixed[0]}; leave {fixed[0]}= out")
     known = described.load(named[0])
     for key in settings:
-        if key not in ("cpus", "threads", "memory", "vfs", "driver", "cuda", "mig"):
+        if key not in ("cpus", "threads", "memory", "vfs", "driver", "cuda", "mig", "addressingMode"):
             raise unknown_key(key)
     return replace(known, settings={**known.settings, **settings})

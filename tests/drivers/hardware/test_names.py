@@ -285,3 +285,66 @@ def test_what_live_nodes_published(name: str) -> None:
 
 def test_a_node_whose_only_interface_is_its_uplink_offers_none() -> None:
     assert render(machine("ct5lp-hightpu-4t"), NEWEST, ["dra.net"]).slices == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ("A100-40GB,mig=3g.20gb+2x2g.10gb", ["gpu-0-mig-3g20gb-9-0", "gpu-0-mig-2g10gb-14-4"]),
+        ("A100-40GB,mig=7x1g.5gb", [f"gpu-0-mig-1g5gb-19-{start}" for start in range(7)]),
+        ("A100-40GB,mig=1g.5gb+me", ["gpu-0-mig-1g5gb-me-20-0"]),
+    ],
+)
+def test_mig_devices_by_name(spec: str, names: list[str]) -> None:
+    options = Options("n", Target.of("1.37"))
+    if "2x2g" in spec:
+        with pytest.raises(UsageError, match=r"has no room for 2g\.10gb beside 3g\.20gb, 2g\.10gb"):
+            machine(spec)
+        spec = spec.replace("2x", "")
+    (item,) = render(machine(spec), options, ["gpu.nvidia.com"]).slices
+    assert [device["name"] for device in item["spec"]["devices"]] == names
+    uuids = [device["attributes"]["uuid"]["string"] for device in item["spec"]["devices"]]
+    assert len(set(uuids)) == len(names)
+
+
+@pytest.mark.parametrize("text", ["mig=9x1g.5gb", "mig=1g", "mig=", "mig=1g.5gb++1g.5gb", "mig=" + "1g.5gb+" * 1000])
+def test_what_is_no_mig_layout(text: str) -> None:
+    with pytest.raises(UsageError):
+        machine(f"A100-40GB,{text}")
+
+
+def test_addressing_modes() -> None:
+    """HMM with open kernel modules, which are the default; none where NVML has no such fact (Volta); None on GKE."""
+    found = {}
+    for name in ("T4", "V100-32GB", "L4-6Q", "GH200", "T4,addressingMode=None", "a3-ultragpu-8g", "g4dn.xlarge"):
+        found[name] = machine(name).gpus[0].addressing_mode
+    assert found == {
+        "T4": "HMM",
+        "V100-32GB": None,
+        "L4-6Q": "None",
+        "GH200": "ATS",
+        "T4,addressingMode=None": "None",
+        "a3-ultragpu-8g": "None",
+        "g4dn.xlarge": "HMM",
+    }
+
+
+def test_an_amd_gpu_has_a_driver_version_in_every_release_of_the_driver() -> None:
+    for version in ("0.1", "1.0.0", "1.0.1"):
+        rendering = render(
+            machine("MI300X"), Options("n", Target.of("1.37"), {"gpu.amd.com": version}), ["gpu.amd.com"]
+        )
+        (item,) = rendering.slices
+        assert item["spec"]["devices"][0]["attributes"]["driverVersion"] == {"version": "6.12.12"}
+
+
+def test_dynamic_mig_says_how_to_describe_mig_mode() -> None:
+    options = Options("n", Target.of("1.37"), settings={"gpu.nvidia.com": {"dynamicMIG": "true"}})
+    assert any("mig=on" in notice for notice in render(machine("a2-highgpu-1g"), options, ["gpu.nvidia.com"]).notices)
+    assert not any("mig=on" in notice for notice in render(machine("T4"), options, ["gpu.nvidia.com"]).notices)
+
+
+def test_memory_of_an_intel_gpu() -> None:
+    """intel/intel-resource-drivers-for-kubernetes@1da939f doc/gpu/USAGE.md: B60, 24480Mi."""
+    (item,) = render(machine("B60"), Options("n", Target.of("1.37")), ["gpu.intel.com"]).slices
+    assert item["spec"]["devices"][0]["capacity"]["memory"] == {"value": "24480Mi"}
