@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
 from dractl.facts.pack import Damaged
@@ -36,6 +37,8 @@ def check(pack: Pack) -> None:
     _date("products.json", products.read)
     _date("mig.json", pack.read("mig.json", MigTables).read)
     _date("machines.json", pack.read("machines.json", Machines).read)
+    for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
+        _date(f"consumers.json: {name}", consumer.read)
     _date("resources.json", pack.read("resources.json", Resources).read)
 
 
@@ -104,6 +107,8 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
     yield "products", products.read
     yield "MIG layouts", pack.read("mig.json", MigTables).read
     yield "names of machines", pack.read("machines.json", Machines).read
+    for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
+        yield name, consumer.read
     yield "resources of device plugins", pack.read("resources.json", Resources).read
 
 

@@ -4,6 +4,8 @@
 
 With `--for karpenter` or `--for cluster-autoscaler`: finds selectors that compare what only a running node knows,
 such as UUIDs, serial numbers and MAC addresses; for Karpenter also PCI addresses and roots, there in constraints too.
+Of the drivers whose devices Karpenter on AWS describes (from 1.15 on), finds every attribute that is not in its list;
+requests for devices for which it launches no node; and pods that get such devices through an extended resource.
 
 ## Why is this bad
 
@@ -48,6 +50,7 @@ spec:
 
 ## Source
 
+aws/karpenter-provider-aws website/content/en/preview/tasks/dra.md (the pack of facts, consumers.json);
 kubernetes-sigs/karpenter designs/dra-scheduling.md (Attribute Bindings) and
 pkg/scheduling/dynamicresources/constraint.go (2266468); kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md
 (Node provisioning) (55c37cd)
@@ -57,21 +60,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.facts.consumers import consumers
 from dractl.lint.advice import Advice
+from dractl.lint.published import wanted
+from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dractl.cel.lookups import Lookup
     from dractl.lint.model import Run
     from dractl.objects import Expression
 
 
 SEVERITY = "warning"
-KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors", "matchAttribute")
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "Pod template")
 FOR = ("karpenter", "cluster-autoscaler")
 _OF_ONE_DEVICE = frozenset({"uuid", "parentuuid", "serial", "serialnumber", "mac"})
 _OF_ONE_NODE = frozenset({"pcibusid", "pciebusid", "pciaddress", "pcieroot", "pciroot"})
+_HELP = "select by what all nodes of an instance type have in common"
 
 
 def check(run: Run) -> Iterator[Advice]:
@@ -79,21 +86,37 @@ def check(run: Run) -> Iterator[Advice]:
     unknown = _OF_ONE_DEVICE | _OF_ONE_NODE if karpenter else _OF_ONE_DEVICE
     who = "Karpenter" if karpenter else "Cluster Autoscaler"
     for subject, expression in run.expressions:
-        for name, start, end in _names(run, expression):
-            if name.lower() in unknown:
-                yield Advice(
-                    subject,
-                    expression.path,
-                    f"{name} is not known before a node is launched: {who} cannot tell that a new node would have it",
-                    help="select by what all nodes of an instance type have in common",
-                    offset=start,
-                    end=end,
-                    confidence="possible",
-                )
-    for claim in run.claims if karpenter else ():
+        for lookup, driver in _lookups(run, expression):
+            known = consumers()["karpenter"].drivers.get(driver) if karpenter else None
+            if known.selectors.count(lookup.full_name) if known else str(lookup.name).lower() not in unknown:
+                continue
+            name = lookup.name
+            knows = f"; of {driver} it compares {', '.join(known.selectors)}" if known else ""
+            yield Advice(
+                subject,
+                expression.path,
+                f"{name} is not known before a node is launched: {who} cannot tell that a new node would have it",
+                help=_HELP + knows,
+                offset=lookup.start,
+                end=lookup.end,
+                confidence="possible",
+            )
+    if karpenter:
+        yield from _constraints(run, unknown)
+        yield from _never_launched(run)
+        yield from _extended(run)
+
+
+def _constraints(run: Run, unknown: frozenset[str]) -> Iterator[Advice]:
+    accepted = {
+        name for known in consumers()["karpenter"].drivers.values() for name in (*known.selectors, *known.constraints)
+    }
+    for claim in run.claims:
         for constraint in claim.constraints:
             name = constraint.attribute.rpartition("/")[2]
-            if constraint.kind == "matchAttribute" and name.lower() in unknown:
+            domain = constraint.attribute.partition("/")[0]
+            listed = domain in consumers()["karpenter"].drivers and constraint.attribute not in accepted
+            if constraint.kind == "matchAttribute" and (name.lower() in unknown or listed):
                 yield Advice(
                     claim.subject,
                     (*constraint.path, "matchAttribute"),
@@ -104,7 +127,31 @@ def check(run: Run) -> Iterator[Advice]:
                 )
 
 
-def _names(run: Run, expression: Expression) -> Iterator[tuple[str, int, int]]:
-    for lookup in run.program(expression).lookups:
+def _never_launched(run: Run) -> Iterator[Advice]:
+    for claim in run.claims:
+        for request in claim.alternatives:
+            known = wanted(run, request)
+            if known is not None and known.driver.name in consumers()["karpenter"].never_launched:
+                message = f"Karpenter launches no node for devices of {known.driver.name}"
+                yield Advice(claim.subject, (*request.path, "deviceClassName"), message, confidence="possible")
+
+
+def _extended(run: Run) -> Iterator[Advice]:
+    """Karpenter sees claims of pods only: that a class serves an extended resource it does not look at."""
+    classes = {text(subject.spec.get("extendedResourceName")): subject.name for subject in run.of("DeviceClass")}
+    for subject in run.subjects:
+        for pod in subject.pods:
+            for at, container in enumerate(items(pod.fields.get("containers"))):
+                limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
+                for name in sorted(set(map(str, limits)) & set(classes)):
+                    message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
+                    place = (*pod.at("containers", at), "resources", "limits", name)
+                    yield Advice(subject, place, message, help="write a claim", key=True, confidence="possible")
+
+
+def _lookups(run: Run, expression: Expression) -> Iterator[tuple[Lookup, str]]:
+    program = run.program(expression)
+    for lookup in program.lookups:
         if lookup.kind == "attributes" and lookup.name is not None and not lookup.tested:
-            yield lookup.name, lookup.start, lookup.end
+            domain = lookup.full_name.partition("/")[0]
+            yield lookup, program.driver or domain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dractl.lint import Finding, lint
 from dractl.manifests import load
 from dractl.model import Target
@@ -49,3 +51,49 @@ def test_a_root_that_devices_share_may_be_declared() -> None:
     )
     assert [(finding.code, finding.severity) for finding in found(text, "karpenter")] == [("DRA762", "info")]
     assert found(text, "cluster-autoscaler") == []
+
+
+GPU = 'device.attributes["gpu.nvidia.com"]'
+
+
+@pytest.mark.parametrize(
+    ("selector", "codes"),
+    [
+        (f'{GPU}.architecture == "Hopper"', []),
+        (f'{GPU}.driverVersion.isGreaterThan(semver("570.0.0"))', ["DRA762"]),
+        (f'{GPU}.cudaDriverVersion.isGreaterThan(semver("12.0.0"))', ["DRA762"]),
+        (f'{GPU}.addressingMode == "HMM"', ["DRA762"]),
+    ],
+)
+def test_karpenter_on_aws_knows_a_list(selector: str, codes: list[str]) -> None:
+    """aws/karpenter-provider-aws website, Supported Attributes by Driver."""
+    text = claim(f"gpu gpu.nvidia.com {{selectors: [{{cel: {{expression: '{selector}'}}}}]}}")
+    assert [finding.code for finding in found(text, "karpenter") if finding.severity == "warning"] == codes
+
+
+def test_versions_can_be_compared_with_each_other() -> None:
+    text = claim("gpu gpu.nvidia.com {count: 2}", "constraints:\n- matchAttribute: gpu.nvidia.com/driverVersion")
+    assert found(text, "karpenter") == []
+    text = claim("gpu gpu.nvidia.com {count: 2}", "constraints:\n- matchAttribute: gpu.nvidia.com/addressingMode")
+    assert [finding.severity for finding in found(text, "karpenter")] == ["info"]
+
+
+def test_no_node_is_launched_for_compute_domains() -> None:
+    (finding,) = found(claim("c compute-domain-default-channel.nvidia.com"), "karpenter")
+    assert "launches no node for devices of compute-domain.nvidia.com" in finding.message
+
+
+CLASS = device_class("gpu.nvidia.com", "device.driver == 'gpu.nvidia.com'") + "  extendedResourceName: nvidia.com/gpu\n"
+POD = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - {name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}
+"""
+
+
+def test_extended_resources_are_no_claims_to_karpenter() -> None:
+    (finding,) = found(f"{CLASS}---\n{POD}", "karpenter")
+    assert "Karpenter launches no node for that" in finding.message
+    assert found(f"{CLASS}---\n{POD}", "cluster-autoscaler") == []
