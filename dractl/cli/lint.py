@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dractl.cli.fixing import Change
     from dractl.lint.config import Config
     from dractl.lint.finding import Report, Severity
-    from dractl.lint.inventory import Inventory
+    from dractl.lint.inventory import TriedDevices
     from dractl.lint.selection import Selection
     from dractl.manifests import Inputs, Skipped
     from dractl.manifests.files import Entry
@@ -269,7 +269,7 @@ class Job(Struct, frozen=True):
     consumers: frozenset[str]
     versions: Mapping[str, str]
     selection: Selection
-    inventory: Inventory | None
+    inventory: TriedDevices | None
     jobs: int
     cache: str | None
 
@@ -502,12 +502,12 @@ def _end(
 
 def _inventory(
     sources: list[str], hardware: list[str], configured: driver_options.Configured, target: Target
-) -> Inventory | None:
+) -> TriedDevices | None:
     """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
     if not sources and not hardware:
         return None
     from dractl.cli import published
-    from dractl.lint.inventory import Inventory
+    from dractl.lint.inventory import TriedDevices
 
     if target.release not in COMPARED:
         option = "--devices" if sources else "--hardware"
@@ -517,7 +517,7 @@ def _inventory(
     described = [published.described(spec, target, configured=configured) for spec in machines]
     slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
-    return Inventory(slices, classes, assumed={} if classes else published.installed(slices, target))
+    return TriedDevices(slices, classes, assumed={} if classes else published.installed(slices, target))
 
 
 def _split(values: list[str] | None) -> list[str]:

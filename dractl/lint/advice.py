@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dractl.cel import Program
     from dractl.lint.finding import Confidence, Severity
-    from dractl.lint.model import Subject
+    from dractl.lint.model import Manifest
     from dractl.validation.violation import Path
 
 
@@ -45,7 +45,7 @@ class Advice(Struct, frozen=True):
     own in a lesser case. ``related`` are further places: (description, subject, path).
     """
 
-    subject: Subject
+    subject: Manifest
     path: Path
     message: str
     help: str | None = None
@@ -55,7 +55,7 @@ class Advice(Struct, frozen=True):
     severity: Severity | None = None
     confidence: Confidence = "certain"
     fix: Replacement | None = None
-    related: tuple[tuple[str, Subject, Path], ...] = ()
+    related: tuple[tuple[str, Manifest, Path], ...] = ()
 
 
 def meant(name: str, known: Iterable[str], lead: str) -> str:

@@ -9,11 +9,11 @@ from dractl.objects import items, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.manifests.documents import Path
 
 
-def opaque_parameters(run: Run) -> Iterator[tuple[Subject, Path, str, dict[str, Any]]]:
+def opaque_parameters(run: Run) -> Iterator[tuple[Manifest, Path, str, dict[str, Any]]]:
     """The parameters in the configurations of claims, templates and classes: their object, their path, the driver that
     they are for, and themselves."""
     configured = [(claim.subject, (*claim.path, "config"), claim.devices.get("config")) for claim in run.claims]

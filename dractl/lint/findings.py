@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl.lint import registry
 from dractl.lint.foreign_pods import foreign_pods
-from dractl.lint.model import Run, Subject
+from dractl.lint.model import Manifest, Run
 from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides
 from dractl.lint.relevance import GROUP, group
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.advice import Advice
-    from dractl.lint.inventory import Inventory
+    from dractl.lint.inventory import TriedDevices
     from dractl.lint.namespaces import Namespaces
     from dractl.lint.place import Placed
     from dractl.lint.reading import Reading
@@ -43,7 +43,7 @@ class Terms(Struct, frozen=True):
 
     target: Target
     config: Selection = Selection()
-    devices: Inventory | None = None
+    devices: TriedDevices | None = None
     assumed: bool = False
     consumers: frozenset[str] = frozenset()
     versions: Mapping[str, str] = MappingProxyType({})
@@ -52,7 +52,7 @@ class Terms(Struct, frozen=True):
 class Meant(Struct, frozen=True):
     """An object as it was probably meant, and the number of its document in the file."""
 
-    subject: Subject
+    subject: Manifest
     number: int
 
 
@@ -100,10 +100,10 @@ def _without_version_fix(placed: Placed) -> Placed:
     return replace(placed, finding=replace(placed.finding, fix=replace(fix, safe=False)))
 
 
-def _subject(document: Document) -> Subject:
+def _subject(document: Document) -> Manifest:
     # Another group's kinds may have the names of ours; only the pods in it matter.
     ours = (GROUP, "", "apps", "batch")
-    return Subject(document, (document.kind or "") if group(document.value) in ours else "")
+    return Manifest(document, (document.kind or "") if group(document.value) in ours else "")
 
 
 def _advice(

@@ -1,4 +1,4 @@
-"""The devices on which claims and classes are tried, and those that the selectors leave."""
+"""The devices on which claims and classes are tried (``--devices``, ``--hardware``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from dractl.cel import EvalError, Field, environment
+from dractl.cel import Field
 from dractl.lint.advice import meant
 from dractl.model import Quantity, ResourceSlice, decode, qualified_name
 from dractl.model.nearest import nearest
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.cel import Program
-    from dractl.lint.model import Claim, Run, Subject
     from dractl.model import Device, DeviceAttribute
-    from dractl.objects import Expression, Request
 
 MAX_SHOWN = 6
 
 
-class Candidate(Struct, frozen=True):
+class Published(Struct, frozen=True):
     """A published device; ``str()`` is its ``driver/pool/device``."""
 
     driver: str
@@ -55,37 +52,7 @@ class Candidate(Struct, frozen=True):
         return f"{self.driver}/{self.pool}/{self.device.name}"
 
 
-class Step(Struct, frozen=True):
-    """One selector: the devices that reach it, those that satisfy it, and those on which it fails, with the error."""
-
-    expression: Expression
-    devices: list[Candidate]
-    left: list[Candidate]
-    failed: list[tuple[Candidate, str]]
-
-    @property
-    def before(self) -> int:
-        return len(self.devices)
-
-    @property
-    def after(self) -> int:
-        return len(self.left)
-
-
-class Funnel(Struct, frozen=True):
-    """The selectors of a class, or those of a request after its class.
-
-    ``guessed``: the class is unknown, so the devices are all those of the drivers that the selectors name, and only
-    findings that hold for every one of them are reported.
-    """
-
-    subject: Subject
-    steps: list[Step]
-    left: list[Candidate]
-    guessed: bool = False
-
-
-class Inventory:
+class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
     ``slices`` and ``classes`` are mappings as read from a cluster or a file; only the newest generation of a pool
@@ -102,109 +69,52 @@ class Inventory:
         self.devices = _devices(slices)
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
         self.assumed = {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
-        self._funnels: dict[Run, list[Funnel]] = {}
-
-    def funnels(self, run: Run) -> list[Funnel]:
-        """The devices left by each class of the run, and by each request. If the input has classes, but not that of a
-        request, nothing else is reported."""
-        if run not in self._funnels:
-            funnels = self._funnels[run] = []
-            funnels += (_sift(run, subject, subject.selectors, self.devices) for subject in run.of("DeviceClass"))
-            for claim in run.claims:
-                for request in claim.alternatives:
-                    of_class = self._of_class(run, request.device_class)
-                    if of_class is not None:
-                        funnels.append(_sift(run, claim.subject, request.selectors, of_class))
-                    elif not self.classes:
-                        devices = self._named(run, request.selectors)
-                        funnel = _sift(run, claim.subject, request.selectors, devices)
-                        funnels.append(replace(funnel, guessed=True))
-        return self._funnels[run]
-
-    def candidates(self, run: Run, claim: Claim, request: Request) -> list[Candidate]:
-        """The devices that a request can get; none if its class is not known."""
-        of_class = self._of_class(run, request.device_class)
-        return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
-
-    def _of_class(self, run: Run, name: str) -> list[Candidate] | None:
-        subject = run.device_class(name)
-        selectors = subject.selectors if subject else self.classes.get(name, self.assumed.get(name))
-        if selectors is None:
-            return None
-        devices = self.devices
-        for selector in selectors:
-            devices = _step(run, selector, devices).left
-        return devices
-
-    def _named(self, run: Run, selectors: Iterable[Expression]) -> list[Candidate]:
-        """The devices of the drivers whose domains the selectors read."""
-        drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
-        return [device for device in self.devices if device.driver in drivers]
-
-    def hint(self, program: Program, failed: Sequence[tuple[Candidate, str]]) -> str | None:
-        """The entries of the failing devices in the domains that the expression reads, or their types."""
-        devices = [device for device, _ in failed]
-        return _published(program, devices) or _typed(program, devices)
-
-    def values(self, program: Program, devices: Sequence[Candidate]) -> str | None:
-        """The values that an expression reads."""
-        found = []
-        for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
-            kind, domain, name = lookup
-            if name is None:
-                continue
-            values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
-            listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
-            shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
-            found.append(shown + _not_text(program, name, devices))
-        if not found and (program.reads is None or Field("driver") in program.reads):
-            return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
-        return "; ".join(found) or None
-
-    def nearest_attribute(self, name: str, devices: Sequence[Candidate]) -> str:
-        """The attribute that was probably meant, else the devices' attributes."""
-        had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
-        return meant(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
-
-    def nearest_capacity(self, name: str, devices: Sequence[Candidate]) -> str:
-        """The capacity that was probably meant, else the devices' capacities, as a request has to write them."""
-        return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
 
 
-def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Candidate]:
+def published_instead(program: Program, failed: Sequence[tuple[Published, str]]) -> str | None:
+    """The entries of the failing devices in the domains that the expression reads, or their types."""
+    devices = [device for device, _ in failed]
+    return _published(program, devices) or _typed(program, devices)
+
+
+def values_read(program: Program, devices: Sequence[Published]) -> str | None:
+    """The values that an expression reads."""
+    found = []
+    for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
+        kind, domain, name = lookup
+        if name is None:
+            continue
+        values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
+        listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
+        shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
+        found.append(shown + _not_text(program, name, devices))
+    if not found and (program.reads is None or Field("driver") in program.reads):
+        return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
+    return "; ".join(found) or None
+
+
+def nearest_attribute(name: str, devices: Sequence[Published]) -> str:
+    """The attribute that was probably meant, else the devices' attributes."""
+    had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
+    return meant(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
+
+
+def nearest_capacity(name: str, devices: Sequence[Published]) -> str:
+    """The capacity that was probably meant, else the devices' capacities, as a request has to write them."""
+    return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
+
+
+def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Published]:
     decoded = [item for value in slices if isinstance(item := decode(value), ResourceSlice)]
     return [
-        Candidate(driver, pool, device)
+        Published(driver, pool, device)
         for (driver, pool), members in newest(decoded, identity).items()
         for member in members
         for device in member.spec.devices
     ]
 
 
-def _step(run: Run, expression: Expression, devices: list[Candidate]) -> Step:
-    program = environment(run.target, "stored").compile(expression.text)
-    if not program.ok:
-        return Step(expression, devices, devices, [])  # the API server reports it
-    left: list[Candidate] = []
-    failed: list[tuple[Candidate, str]] = []
-    for candidate in devices:
-        result = program.evaluate(candidate.driver, candidate.device)
-        if isinstance(result, EvalError):
-            failed.append((candidate, result.text))
-        elif result:
-            left.append(candidate)
-    return Step(expression, devices, left, failed)
-
-
-def _sift(run: Run, subject: Subject, expressions: list[Expression], devices: list[Candidate]) -> Funnel:
-    steps = []
-    for expression in expressions:
-        steps.append(_step(run, expression, devices))
-        devices = steps[-1].left
-    return Funnel(subject, steps, devices)
-
-
-def _published(program: Program, devices: Sequence[Candidate]) -> str | None:
+def _published(program: Program, devices: Sequence[Published]) -> str | None:
     """Names that are not there, and those that are."""
     for lookup in program.lookups:
         if lookup.tested:
@@ -225,7 +135,7 @@ def _published(program: Program, devices: Sequence[Candidate]) -> str | None:
     return None
 
 
-def _typed(program: Program, devices: Sequence[Candidate]) -> str | None:
+def _typed(program: Program, devices: Sequence[Published]) -> str | None:
     """The types of the attributes that the expression looks up."""
     found = []
     for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
@@ -239,7 +149,7 @@ def _typed(program: Program, devices: Sequence[Candidate]) -> str | None:
     return "; ".join(found) or None
 
 
-def _not_text(program: Program, name: str, devices: Sequence[Candidate]) -> str:
+def _not_text(program: Program, name: str, devices: Sequence[Published]) -> str:
     """A note if an expression compares a number or a boolean with a string that looks the same."""
     strings = {
         literal.value

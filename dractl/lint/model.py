@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.cel import Environment, Program
-    from dractl.lint.inventory import Inventory
+    from dractl.lint.inventory import TriedDevices
     from dractl.manifests import Document
     from dractl.model import Target
 
-Claim: TypeAlias = "objects.Claim[Subject]"
-PodSpec: TypeAlias = "objects.PodSpec[Subject]"
+Claim: TypeAlias = "objects.Claim[Manifest]"
+PodSpec: TypeAlias = "objects.PodSpec[Manifest]"
 
 PODS = ("Pod template",)
-"""What :attr:`Subject.kinds` calls everything that holds a pod's specification."""
+"""What :attr:`Manifest.kinds` calls everything that holds a pod's specification."""
 
 
-class Subject:
+class Manifest:
     """One object of the run; ``kind`` is empty for an object of an unknown group."""
 
     def __init__(self, document: Document, kind: str) -> None:
@@ -100,9 +100,9 @@ class Run:
 
     def __init__(
         self,
-        subjects: Sequence[Subject],
+        subjects: Sequence[Manifest],
         target: Target,
-        devices: Inventory | None = None,
+        devices: TriedDevices | None = None,
         others: Run | None = None,
         *,
         applied_together: bool = False,
@@ -118,26 +118,26 @@ class Run:
         self.namespaces = namespaces
         self.consumers = consumers
         self.versions = versions
-        self._kinds: dict[str, list[Subject]] = {}
-        self._names: dict[tuple[str, str], list[Subject]] = {}
+        self._kinds: dict[str, list[Manifest]] = {}
+        self._names: dict[tuple[str, str], list[Manifest]] = {}
         for subject in subjects:
             self._kinds.setdefault(subject.kind, []).append(subject)
             if subject.name:
                 self._names.setdefault((subject.kind, subject.name), []).append(subject)
 
-    def of(self, kind: str) -> list[Subject]:
+    def of(self, kind: str) -> list[Manifest]:
         """The objects of a kind."""
         return self._kinds.get(kind, [])
 
-    def own(self, kind: str, name: str) -> list[Subject]:
+    def own(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind that have a name, among those that belong together."""
         return self._names.get((kind, name), [])
 
-    def anywhere(self, kind: str, name: str) -> list[Subject]:
+    def anywhere(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind that have a name, in the whole input."""
         return self.own(kind, name) or (self.others.own(kind, name) if self.others is not None else [])
 
-    def named(self, kind: str, name: str) -> list[Subject]:
+    def named(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind with this name, in any namespace; if there are none, the only one elsewhere that has
         it: as written, if it is also part of a kustomization."""
         found = self.own(kind, name)
@@ -147,7 +147,7 @@ class Run:
         written = [subject for subject in elsewhere if not subject.document.built] or elsewhere
         return written if len(written) == 1 else []
 
-    def device_class(self, name: str) -> Subject | None:
+    def device_class(self, name: str) -> Manifest | None:
         """The DeviceClass of that name: the last one of the run, else the only one elsewhere."""
         found = self.named("DeviceClass", name)
         return found[-1] if found else None
@@ -209,7 +209,7 @@ class Run:
         return environment(self.target, "new")
 
     @cached_property
-    def expressions(self) -> Sequence[tuple[Subject, Expression]]:
+    def expressions(self) -> Sequence[tuple[Manifest, Expression]]:
         """Every selector, of classes and of requests."""
         of_classes = [(subject, item) for subject in self.of("DeviceClass") for item in subject.selectors]
         of_requests = [

@@ -11,16 +11,16 @@ from dractl.objects import newest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 
-class Pool(Struct, frozen=True):
+class SlicePool(Struct, frozen=True):
     """A pool of a driver; ``str()`` names it in a sentence."""
 
     driver: str
     name: str
     generation: int
-    slices: list[Subject]
+    slices: list[Manifest]
 
     @property
     def announced(self) -> int:
@@ -35,13 +35,13 @@ class Pool(Struct, frozen=True):
         return f"pool {self.name} of {self.driver}"
 
 
-def pools(run: Run) -> list[Pool]:
+def pools(run: Run) -> list[SlicePool]:
     """The pools in the order of their first slice.
 
     Slices of a node that are complete by themselves are a pool of their own: the scheduler uses only those on that node
     (k8s.io/dynamic-resource-allocation/structured GatherPools).
     """
-    found: dict[tuple[str, str], list[Subject]] = {}
+    found: dict[tuple[str, str], list[Manifest]] = {}
     for subject in run.of("ResourceSlice"):
         driver, name, _ = subject.slice.identity
         if driver and name:
@@ -49,16 +49,16 @@ def pools(run: Run) -> list[Pool]:
     return [pool for slices in found.values() for pool in _seen(slices)]
 
 
-def node_of(subject: Subject) -> str:
+def node_of(subject: Manifest) -> str:
     """The node that a slice belongs to; empty if its nodes are selected otherwise."""
     return subject.slice.node
 
 
-def _seen(slices: list[Subject]) -> Iterator[Pool]:
-    nodes: dict[str, list[Subject]] = {}
+def _seen(slices: list[Manifest]) -> Iterator[SlicePool]:
+    nodes: dict[str, list[Manifest]] = {}
     for subject in slices:
         nodes.setdefault(node_of(subject), []).append(subject)
-    rest: list[Subject] = []
+    rest: list[Manifest] = []
     for node, members in nodes.items():
         pool = _newest(members)
         if node and pool.complete and "" not in nodes:
@@ -69,7 +69,7 @@ def _seen(slices: list[Subject]) -> Iterator[Pool]:
         yield _newest(rest)
 
 
-def _newest(slices: list[Subject]) -> Pool:
+def _newest(slices: list[Manifest]) -> SlicePool:
     """The pool that slices of one driver and pool form."""
     ((driver, name), members) = next(iter(newest(slices, lambda subject: subject.slice.identity).items()))
-    return Pool(driver, name, members[0].slice.generation, members)
+    return SlicePool(driver, name, members[0].slice.generation, members)

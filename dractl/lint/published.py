@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dractl.cel import Program
     from dractl.cel.lookups import Lookup
     from dractl.lint.finding import Confidence
-    from dractl.lint.model import Claim, Run, Subject
+    from dractl.lint.model import Claim, Manifest, Run
     from dractl.objects import Constraint, Expression, Request
 
 ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
@@ -307,7 +307,7 @@ def wanted(run: Run, request: Request) -> Wanted | None:
     return Wanted(drivers()[installed.driver], lambda: tuple(_compiled(run, one) for one in written), installed.types)
 
 
-def driver_at(run: Run, subject: Subject, expression: Expression) -> str | None:
+def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None:
     """The driver whose devices a selector sees, according to the class: the class itself, or that of the request."""
     if subject.claim is None:
         return run.driver_of(subject.selectors)
@@ -348,14 +348,14 @@ def _compiled(run: Run, written: str) -> Program:
     return environment(run.target, "new").compile(written)
 
 
-class Selection(Struct, frozen=True):
+class Selectors(Struct, frozen=True):
     """The selectors of one request, or of one class, in the order in which they are evaluated.
 
     ``request`` is None for a class. ``wanted``: what is known of the devices before them (of a class: of those that it
     leaves).
     """
 
-    subject: Subject
+    subject: Manifest
     request: Request | None
     selectors: tuple[tuple[Expression, Program], ...]
     wanted: Wanted | None
@@ -372,30 +372,30 @@ class Selection(Struct, frozen=True):
 
 
 @lru_cache(1)  # every rule asks for the same run
-def selections(run: Run) -> tuple[Selection, ...]:
+def selections(run: Run) -> tuple[Selectors, ...]:
     """Those of all classes and requests, but for drivers whose devices are asked instead (``--devices``)."""
     return tuple(_selections(run))
 
 
-def _selections(run: Run) -> Iterator[Selection]:
+def _selections(run: Run) -> Iterator[Selectors]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject in run.of("DeviceClass"):
         programs = tuple((expression, run.program(expression)) for expression in subject.selectors)
         known = of_selectors(program for _, program in programs)
         if known is None or known.driver.name not in asked:
-            yield Selection(subject, None, programs, known)
+            yield Selectors(subject, None, programs, known)
     for claim in run.claims:
         for request in claim.alternatives:
             known = wanted(run, request)
             if known is None or known.driver.name not in asked:
                 programs = tuple((expression, run.program(expression)) for expression in request.selectors)
-                yield Selection(claim.subject, request, programs, known)
+                yield Selectors(claim.subject, request, programs, known)
 
 
 class Read(Struct, frozen=True):
     """One lookup of an attribute or a capacity by its name, on devices of a known driver."""
 
-    selection: Selection
+    selection: Selectors
     expression: Expression
     program: Program
     lookup: Lookup
@@ -460,7 +460,7 @@ def _reads(run: Run) -> Iterator[Read]:
                     yield Read(selection, expression, program, lookup, known)
 
 
-def _driver_of_class(run: Run, selection: Selection) -> str | None:
+def _driver_of_class(run: Run, selection: Selectors) -> str | None:
     """The driver that the selectors of the class require, whether known or not."""
     if selection.request is None:
         return run.driver_of(expression for expression, _ in selection.selectors)

@@ -10,21 +10,21 @@ from dractl.objects import text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.lint.model import PodSpec, Run, Subject
+    from dractl.lint.model import Manifest, PodSpec, Run
 
 
-def namespace_of(subject: Subject) -> str:
+def namespace_of(subject: Manifest) -> str:
     """An object's namespace; empty if kubectl, Helm or kustomize sets it."""
     return subject.namespace or ""
 
 
-def may_share_namespace(one: Subject, other: Subject) -> bool:
+def may_share_namespace(one: Manifest, other: Manifest) -> bool:
     """False only if both objects name a namespace, and not the same one."""
     first, second = namespace_of(one), namespace_of(other)
     return first == second or not first or not second or holds_placeholder(first) or holds_placeholder(second)
 
 
-def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Subject | None:
+def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Manifest | None:
     """The ResourceClaim or ResourceClaimTemplate that ``entry`` of ``spec.resourceClaims`` names, if the run has it."""
     kind, name = "ResourceClaim", text(entry.get("resourceClaimName"))
     if not name:
@@ -32,14 +32,14 @@ def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Subject | No
     return named(run, kind, name, pod.subject)
 
 
-def named(run: Run, kind: str, name: str, user: Subject) -> Subject | None:
+def named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
     """The object of a kind that ``user`` means by this name, if the run has it: the one in its own namespace, else one
     whose namespace is open; the one in its own file before others."""
     near = (subject for subject in run.named(kind, name) if may_share_namespace(subject, user))
     return min(near, key=lambda subject: closeness(subject, user), default=None)
 
 
-def closeness(subject: Subject, user: Subject) -> tuple[bool, bool, int]:
+def closeness(subject: Manifest, user: Manifest) -> tuple[bool, bool, int]:
     """Sorts objects of one name by their distance to the one that names them."""
     here = subject.document.file == user.document.file
     return (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.lint.findings import Mapped
-    from dractl.lint.inventory import Inventory
+    from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Placed
     from dractl.manifests import Inputs
     from dractl.model import Target
@@ -31,7 +31,7 @@ def lint(
     target: Target,
     *,
     config: Selection | None = None,
-    devices: Inventory | None = None,
+    devices: TriedDevices | None = None,
     assumed: bool = False,
     consumers: frozenset[str] = frozenset(),
     versions: Mapping[str, str] = MappingProxyType({}),

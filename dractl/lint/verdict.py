@@ -35,7 +35,7 @@ class Remark(Struct, frozen=True):
     severity: Severity | None = None
 
 
-class Verdict(Struct, frozen=True):
+class Judgement(Struct, frozen=True):
     """The errors in a document, and the document as it was probably meant: itself, if its types are right."""
 
     remarks: tuple[Remark, ...]
@@ -48,7 +48,7 @@ def verdict(
     namespaces: Mapping[str, Mapping[str, str]],
     *,
     matters: Callable[[Violation], bool] = lambda _: True,
-) -> Verdict:
+) -> Judgement:
     """All errors in a document; only violations that ``matters`` accepts are reported.
 
     ``namespaces``: the labels of those in the input. An object that names no namespace may be meant for any of them.
@@ -80,7 +80,7 @@ def verdict(
             faults = ()  # reported; the last value of a key counts
         if not (draft.improve(hiding, target) or doubled):
             break
-    return Verdict(tuple(remarks), draft.document if undecodable else document)
+    return Judgement(tuple(remarks), draft.document if undecodable else document)
 
 
 def _unfilled(document: Document, violation: Violation) -> Violation:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dractl.lint.model import Run, Subject
+from dractl.lint.model import Manifest, Run
 from dractl.lint.rules import dra606_contradictory_selectors as dra606
 from dractl.manifests import load
 from dractl.model import Target
@@ -37,7 +37,7 @@ def test_no_device_satisfies_what_is_said_to_contradict(
             results = zip(case["devices"], verdict["results"], strict=True)
             satisfied = {device for device, result in results if result.get("value") is True}
             compared.append((Expression(case["expression"], ()), satisfied))
-    subject = Subject(load(["-"], stdin=ONE.encode()).documents[0], "ResourceClaim")
+    subject = Manifest(load(["-"], stdin=ONE.encode()).documents[0], "ResourceClaim")
     comparing = [item for item in compared if list(dra606._wanted(run, subject, item[0]))]
     said = 0
     for at, (first, here) in enumerate(comparing):

@@ -9,7 +9,7 @@ import yaml
 from msgspec.structs import replace
 
 from dractl.lint import lint
-from dractl.lint.inventory import Inventory
+from dractl.lint.inventory import TriedDevices
 from dractl.lint.published import drivers
 from dractl.manifests import load
 from dractl.model import Target
@@ -48,7 +48,7 @@ def device_class(name: str, *selectors: str) -> dict[str, object]:
     return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
 
 
-def found(*documents: dict[str, object], devices: Inventory | None = None, release: str = "1.37") -> list[Finding]:
+def found(*documents: dict[str, object], devices: TriedDevices | None = None, release: str = "1.37") -> list[Finding]:
     inputs = load(["-"], stdin=yaml.safe_dump_all(documents, width=10_000).encode())
     report = lint(inputs, Target.of(release), devices=devices)
     return [finding for finding in report.findings if finding.code in RULES]
@@ -170,7 +170,7 @@ def test_published_devices_are_asked_instead() -> None:
             "devices": [{"name": "gpu-0", "attributes": {"model": {"string": "fake"}, "type": {"string": "gpu"}}}],
         },
     }
-    devices = Inventory([slice_], {})
+    devices = TriedDevices([slice_], {})
     assert found(claim(("r", "gpu.nvidia.com", f'{GPU}.model == "fake"')), devices=devices) == []
 
 

@@ -43,7 +43,7 @@ from dractl.lint.advice import Advice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
@@ -61,6 +61,6 @@ def check(run: Run) -> Iterator[Advice]:
             )
 
 
-def _of_another_form(subject: Subject) -> bool:
+def _of_another_form(subject: Manifest) -> bool:
     """True for prototypes of the API, whose classes have no ``spec``."""
     return "spec" not in subject.value and not {*subject.value} <= {"apiVersion", "kind", "metadata", "status"}

@@ -56,14 +56,14 @@ from dractl.objects import text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    first: dict[str, Subject] = {}
+    first: dict[str, Manifest] = {}
     path = ("spec", "extendedResourceName")
     for subject in run.of("DeviceClass"):
         name = text(subject.spec.get("extendedResourceName"))

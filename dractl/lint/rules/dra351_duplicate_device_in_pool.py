@@ -72,7 +72,7 @@ from dractl.lint.pools import node_of, pools
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.validation.violation import Path
 
 SEVERITY = "error"
@@ -81,7 +81,7 @@ KINDS = ("ResourceSlice",)
 
 def check(run: Run) -> Iterator[Advice]:
     for pool in pools(run):
-        first: dict[str, tuple[Subject, Path]] = {}
+        first: dict[str, tuple[Manifest, Path]] = {}
         for subject in pool.slices:
             for device in subject.devices:
                 if not device.name:

@@ -73,7 +73,7 @@ from dractl.lint.pools import node_of, pools
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)
@@ -81,12 +81,12 @@ MAX_SHOWN = 4
 
 
 def check(run: Run) -> Iterator[Advice]:
-    first: dict[tuple[str, str, str], Subject] = {}
+    first: dict[tuple[str, str, str], Manifest] = {}
     path = ("spec", "pool", "name")
     for pool in pools(run):
         for subject in pool.slices:
             shared: dict[str, list[str]] = {}
-            others: dict[str, Subject] = {}
+            others: dict[str, Manifest] = {}
             for device in subject.devices if node_of(subject) else ():
                 other = first.setdefault((pool.driver, pool.name, device.name), subject)
                 if device.name and node_of(other) != node_of(subject):

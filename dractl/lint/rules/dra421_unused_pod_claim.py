@@ -74,7 +74,7 @@ from dractl.objects import items, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dractl.lint.model import PodSpec, Run, Subject
+    from dractl.lint.model import Manifest, PodSpec, Run
     from dractl.validation.violation import Path
 
 SEVERITY = "warning"
@@ -129,7 +129,7 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Ite
     )
 
 
-def _drivers(run: Run, source: Subject | None) -> Iterator[str]:
+def _drivers(run: Run, source: Manifest | None) -> Iterator[str]:
     """The names of the classes that a claim asks for, and of the drivers in selectors and configurations."""
     if source is None or source.claim is None:
         return

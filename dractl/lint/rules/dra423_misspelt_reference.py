@@ -80,7 +80,7 @@ from dractl.objects import mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.validation.violation import Path
 
 SEVERITY = "error"
@@ -130,7 +130,7 @@ def _templates_of_compute_domains(run: Run) -> set[str]:
     return found
 
 
-def _elsewhere(run: Run, subject: Subject, path: Path, name: str, names: _Names) -> Iterator[Advice]:
+def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names) -> Iterator[Advice]:
     """Names that may have been meant by one that the subject's namespace does not have."""
     field = str(path[-1])
     kind = _FIELDS[field]
@@ -148,7 +148,7 @@ def _elsewhere(run: Run, subject: Subject, path: Path, name: str, names: _Names)
         yield from _nearest(subject, path, kind, name, names)
 
 
-def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> Advice:
+def _of_other_kind(subject: Manifest, path: Path, field: str, other: Manifest) -> Advice:
     right = next(name for name, kind in _FIELDS.items() if kind == other.kind)
     return Advice(
         subject,
@@ -163,7 +163,7 @@ def _of_other_kind(subject: Subject, path: Path, field: str, other: Subject) -> 
     )
 
 
-def _nearest(subject: Subject, path: Path, kind: str, name: str, names: _Names) -> Iterator[Advice]:
+def _nearest(subject: Manifest, path: Path, kind: str, name: str, names: _Names) -> Iterator[Advice]:
     near = names.nearest(kind, name, subject)
     if near:
         yield Advice(
@@ -185,7 +185,7 @@ class _Names:
         self._nearest: dict[tuple[str, str, str], str | None] = {}
         self._compared = 0
 
-    def nearest(self, kind: str, name: str, user: Subject) -> str | None:
+    def nearest(self, kind: str, name: str, user: Manifest) -> str | None:
         """The name of a kind that ``name`` is nearly; None if there is none.
 
         gpu-0 and gpu-1 are two things, not one misspelt: where names differ in their numbers, none is looked for.
@@ -201,10 +201,10 @@ class _Names:
             self._nearest[key] = nearest(name, known, alike=0.85)
         return self._nearest[key]
 
-    def _namespace(self, kind: str, user: Subject) -> str:
+    def _namespace(self, kind: str, user: Manifest) -> str:
         return "" if kind == "DeviceClass" else namespace_of(user)
 
-    def _of(self, kind: str, user: Subject) -> tuple[frozenset[str], frozenset[str]]:
+    def _of(self, kind: str, user: Manifest) -> tuple[frozenset[str], frozenset[str]]:
         """The names that ``user`` may mean, and what is left of them without digits."""
         namespace = self._namespace(kind, user)
         if (kind, namespace) not in self._known:
@@ -218,7 +218,7 @@ def _without_digits(name: str) -> str:
     return name.translate(_DIGITS)
 
 
-def _other_namespace(subject: Subject, path: Path, other: Subject) -> Advice:
+def _other_namespace(subject: Manifest, path: Path, other: Manifest) -> Advice:
     where, here = namespace_of(other), namespace_of(subject)
     return Advice(
         subject,

@@ -65,7 +65,7 @@ from dractl.objects import number, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "info"
 KINDS = ("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "Pod template")
@@ -91,7 +91,7 @@ def check(run: Run) -> Iterator[Advice]:
                     )
 
 
-def _is_replicated(subject: Subject, kind: str) -> bool:
+def _is_replicated(subject: Manifest, kind: str) -> bool:
     if kind == "Job":
         return number(subject.spec.get("parallelism")) > 1
     return number(subject.spec.get("replicas")) > 1 or kind in _FOREIGN

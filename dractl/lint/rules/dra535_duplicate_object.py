@@ -61,7 +61,7 @@ from dractl.lint.relevance import group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "warning"
 KINDS = (
@@ -76,7 +76,7 @@ KINDS = (
 
 
 def check(run: Run) -> Iterator[Advice]:
-    first: dict[tuple[str | None, ...], Subject] = {}
+    first: dict[tuple[str | None, ...], Manifest] = {}
     for subject in run.subjects:
         document = subject.document
         if not subject.name or holds_placeholder(subject.name) or holds_placeholder(subject.namespace):

@@ -68,7 +68,7 @@ from dractl.objects import items, mapping, number, quantity, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Claim, PodSpec, Run, Subject
+    from dractl.lint.model import Claim, Manifest, PodSpec, Run
     from dractl.validation.violation import Path
 
 SEVERITY = "warning"
@@ -81,7 +81,7 @@ MOST = 32  # what a request for all devices is charged for: AllocationResultsMax
 class Charge(Struct, frozen=True):
     """Usage of the namespace's quotas by one object, at ``path``."""
 
-    subject: Subject
+    subject: Manifest
     path: Path
     used: dict[str, int]
 
@@ -105,7 +105,7 @@ def check(run: Run) -> Iterator[Advice]:
                     break
 
 
-def _exceeded(quota: Subject, key: str, charge: Charge, total: int) -> Advice:
+def _exceeded(quota: Manifest, key: str, charge: Charge, total: int) -> Advice:
     hard = mapping(quota.spec.get("hard"))[key]
     what = f"devices of class {key.removesuffix(PER_CLASS)}" if key.endswith(PER_CLASS) else "claims"
     return Advice(

@@ -112,7 +112,7 @@ from dractl.objects import text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.model import Device
     from dractl.objects import Expression
     from dractl.validation.violation import Path
@@ -138,8 +138,8 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _failing(
     run: Run,
-    drivers: dict[str, tuple[Subject, Path]],
-    subject: Subject,
+    drivers: dict[str, tuple[Manifest, Path]],
+    subject: Manifest,
     before: list[Expression],
     selectors: list[Expression],
     passed: str,
@@ -170,9 +170,9 @@ def _failing(
             return
 
 
-def _drivers(run: Run) -> dict[str, tuple[Subject, Path]]:
+def _drivers(run: Run) -> dict[str, tuple[Manifest, Path]]:
     """The drivers that slices and classes of the run name, and where."""
-    found: dict[str, tuple[Subject, Path]] = {}
+    found: dict[str, tuple[Manifest, Path]] = {}
     for subject in run.of("ResourceSlice"):
         found.setdefault(text(subject.spec.get("driver")), (subject, ("spec", "driver")))
     for subject in run.of("DeviceClass"):

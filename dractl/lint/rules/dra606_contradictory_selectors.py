@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dractl.cel.conditions import Comparison, Literal
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.objects import Expression
 
 SEVERITY = "error"
@@ -89,7 +89,7 @@ Value = tuple[str, Any]
 class Wanted(Struct, frozen=True):
     """A comparison that has to hold: what it looks at has one of the values."""
 
-    subject: Subject
+    subject: Manifest
     expression: Expression
     comparison: Comparison
     values: dict[Value, Literal]
@@ -129,7 +129,7 @@ def _advice(first: Wanted, second: Wanted) -> Advice:
     )
 
 
-def _contradiction(run: Run, selectors: list[tuple[Subject, Expression]]) -> tuple[Wanted, Wanted] | None:
+def _contradiction(run: Run, selectors: list[tuple[Manifest, Expression]]) -> tuple[Wanted, Wanted] | None:
     """The first two comparisons that have no value in common."""
     if sum(expression.text.count("==") + expression.text.count(" in ") for _, expression in selectors) < 2:
         return None
@@ -143,7 +143,7 @@ def _contradiction(run: Run, selectors: list[tuple[Subject, Expression]]) -> tup
     return None
 
 
-def _wanted(run: Run, subject: Subject, expression: Expression) -> Iterator[Wanted]:
+def _wanted(run: Run, subject: Manifest, expression: Expression) -> Iterator[Wanted]:
     for found in run.program(expression).comparisons:
         compares = found.lookup is None or found.lookup.kind == "attributes"
         if not (found.required and compares and found.operator in ("==", "in")):

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from dractl.cel import Program
     from dractl.cel.conditions import Excerpt
     from dractl.lint.model import Run
-    from dractl.lint.published import Driver, Selection
+    from dractl.lint.published import Driver, Selectors
     from dractl.objects import Expression
 
 SEVERITY = "warning"
@@ -85,7 +85,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield from _together(run, selection)
 
 
-def _alone(run: Run, selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
     if program.reads == frozenset():
         yield from _constant(selection, expression, program)
         return
@@ -104,7 +104,7 @@ def _alone(run: Run, selection: Selection, expression: Expression, program: Prog
     yield from _values(selection, expression, program)
 
 
-def _follows_from_class(run: Run, selection: Selection, program: Program) -> bool:
+def _follows_from_class(run: Run, selection: Selectors, program: Program) -> bool:
     """True if no device that the class takes fails a selector of a request."""
     of_class = run.device_class(selection.request.device_class) if selection.request else None
     before = [run.program(item) for item in of_class.selectors] if of_class else []
@@ -113,7 +113,7 @@ def _follows_from_class(run: Run, selection: Selection, program: Program) -> boo
     return bool(before) and all(one.ok for one in before) and program.follows_from(before)
 
 
-def _together(run: Run, selection: Selection) -> Iterator[Advice]:
+def _together(run: Run, selection: Selectors) -> Iterator[Advice]:
     """The first selector that no device satisfies together with those before it, the class's among them."""
     if not all(program.ok for _, program in selection.selectors):
         return
@@ -140,7 +140,7 @@ def _together(run: Run, selection: Selection) -> Iterator[Advice]:
         before.append(program)
 
 
-def _constant(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+def _constant(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
     """One that reads nothing of the device; a class that takes all devices is DRA210."""
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
@@ -152,7 +152,7 @@ def _constant(selection: Selection, expression: Expression, program: Program) ->
     yield Advice(selection.subject, expression.path, f"the selector {why}")
 
 
-def _by_logic(selection: Selection, expression: Expression, program: Program) -> Advice | None:
+def _by_logic(selection: Selectors, expression: Expression, program: Program) -> Advice | None:
     """One that its logic alone makes true, or never true; comparisons that contradict each other are DRA606."""
     if True not in program.outcomes:
         if _compare_twice(program):
@@ -178,7 +178,7 @@ def _compare_twice(*programs: Program) -> bool:
     return len(set(demands)) < len(demands)
 
 
-def _against_class(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+def _against_class(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
     """Findings about values that a class installed by a driver excludes."""
     wanted, request = selection.wanted, selection.request
     if wanted is None or request is None or request.device_class not in classes():
@@ -211,7 +211,7 @@ def _other_class(driver: Driver, values: set[str]) -> str | None:
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
 
-def _values(selection: Selection, expression: Expression, program: Program) -> Iterator[Advice]:
+def _values(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
     """Conditions on one attribute, all of whose values are known, other than the comparisons of DRA719."""
     known = selection.wanted.driver if selection.wanted else None
     if known is None:
@@ -235,7 +235,7 @@ def _holds(condition: Program, known: Driver, name: str, values: tuple[str | int
     return any(condition.evaluate(known.name, device) is True for device in devices)
 
 
-def _never(selection: Selection, expression: Expression, part: Excerpt, why: str) -> Advice:
+def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str) -> Advice:
     return Advice(
         selection.subject,
         expression.path,

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.cel import Program
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.objects import Expression
     from dractl.validation.violation import Path
 
@@ -110,7 +110,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield _unknown(subject, ("spec", "config", at, "opaque", "driver"), f"unknown driver {name}", meant)
 
 
-def _domains(subject: Subject, expression: Expression, program: Program, real: set[str]) -> Iterator[Advice]:
+def _domains(subject: Manifest, expression: Expression, program: Program, real: set[str]) -> Iterator[Advice]:
     """Domains of attributes that no driver is known to use, where the class does not tell the driver."""
     said = set()
     for lookup in program.lookups:
@@ -125,7 +125,7 @@ def _domains(subject: Subject, expression: Expression, program: Program, real: s
 
 
 def _unknown(
-    subject: Subject, path: Path, what: str, meant: Sequence[str], place: tuple[int, int] | None = None
+    subject: Manifest, path: Path, what: str, meant: Sequence[str], place: tuple[int, int] | None = None
 ) -> Advice:
     """Advice on a name at ``path``, or in the part of it at ``place``; with a fix if it is clear which is meant."""
     start, end = place or (None, None)

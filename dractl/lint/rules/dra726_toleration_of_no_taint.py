@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.facts import Taint
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
     from dractl.manifests.documents import Path
 
 SEVERITY = "warning"
@@ -79,7 +79,7 @@ def check(run: Run) -> Iterator[Advice]:
                     yield from _judged(claim.subject, (*request.path, "tolerations", at), key, toleration)
 
 
-def _judged(subject: Subject, path: Path, key: str, toleration: Mapping[str, Any]) -> Iterator[Advice]:
+def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, Any]) -> Iterator[Advice]:
     domain = key.partition("/")[0]
     if key in _OF_NODES or domain in _DOMAINS_OF_NODES:
         message = f"{key} is a taint of nodes: a request tolerates taints of devices"
@@ -113,7 +113,7 @@ def _judged(subject: Subject, path: Path, key: str, toleration: Mapping[str, Any
 
 
 def _against(
-    subject: Subject, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint
+    subject: Manifest, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint
 ) -> Iterator[Advice]:
     effect, value = text(toleration.get("effect")), text(toleration.get("value"))
     if effect and effect not in taint.effects:

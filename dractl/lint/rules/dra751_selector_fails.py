@@ -20,6 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, spot
+from dractl.lint.funnels import funnels
+from dractl.lint.inventory import published_instead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +34,7 @@ DEVICES = True
 
 
 def check(run: Run) -> Iterator[Advice]:
-    inventory = run.devices
-    if inventory is None:
-        return
-    for funnel in inventory.funnels(run):
+    for funnel in funnels(run):
         for step in funnel.steps:
             if step.failed and (len(step.failed) == step.before or not funnel.guessed):
                 device, error = step.failed[0]
@@ -44,7 +43,7 @@ def check(run: Run) -> Iterator[Advice]:
                     funnel.subject,
                     step.expression.path,
                     f"the selector fails on {len(step.failed)} of {step.before} devices, first on {device}: {error}",
-                    help=inventory.hint(run.program(step.expression), step.failed),
+                    help=published_instead(run.program(step.expression), step.failed),
                     offset=start,
                     end=end,
                     severity="warning" if funnel.guessed else None,

@@ -19,6 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, spot
+from dractl.lint.funnels import funnels
+from dractl.lint.inventory import values_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +33,7 @@ DEVICES = True
 
 
 def check(run: Run) -> Iterator[Advice]:
-    inventory = run.devices
-    if inventory is None:
-        return
-    for funnel in inventory.funnels(run):
+    for funnel in funnels(run):
         for step in funnel.steps:
             judged = step.before - len(step.failed)
             if judged and not step.after and (funnel.guessed or not step.failed):
@@ -43,7 +42,7 @@ def check(run: Run) -> Iterator[Advice]:
                     funnel.subject,
                     step.expression.path,
                     f"this selector rejects every device that passed the earlier ones ({judged})",
-                    help=inventory.values(run.program(step.expression), step.devices),
+                    help=values_read(run.program(step.expression), step.devices),
                     offset=start,
                     end=end,
                     confidence="possible" if funnel.guessed else "likely",

@@ -19,12 +19,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.funnels import candidates
+from dractl.lint.inventory import nearest_attribute
 from dractl.objects import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.inventory import Inventory
     from dractl.lint.model import Claim, Run
     from dractl.objects import Constraint
 
@@ -35,30 +36,26 @@ FIELDS = ("constraints",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    if run.devices is None:
-        return
     for claim in run.claims:
         for constraint in claim.constraints:
             field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
             attribute = text(constraint.fields.get(field))
-            found = _found(run, run.devices, claim, constraint, attribute) if "/" in attribute else None
+            found = _found(run, claim, constraint, attribute) if "/" in attribute else None
             if found:
                 message, advice = found
                 path = (*constraint.path, field)
                 yield Advice(claim.subject, path, message, help=advice, confidence="likely")
 
 
-def _found(
-    run: Run, inventory: Inventory, claim: Claim, constraint: Constraint, attribute: str
-) -> tuple[str, str | None] | None:
+def _found(run: Run, claim: Claim, constraint: Constraint, attribute: str) -> tuple[str, str | None] | None:
     types: dict[str, set[str]] = {}
     for request in claim.targets(constraint.requests):
-        candidates = inventory.candidates(run, claim, request)
-        values = [value for device in candidates if (value := device.attribute(attribute)) is not None]
-        if candidates and not values:
+        tried = candidates(run, claim, request)
+        values = [value for device in tried if (value := device.attribute(attribute)) is not None]
+        if tried and not values:
             return (
-                f"no device for request {request.reference} has {attribute} ({len(candidates)} checked)",
-                inventory.nearest_attribute(attribute, candidates),
+                f"no device for request {request.reference} has {attribute} ({len(tried)} checked)",
+                nearest_attribute(attribute, tried),
             )
         # Where list attributes are on, a list and a single value can match.
         lists = run.target.enabled("DRAListTypeAttributes")

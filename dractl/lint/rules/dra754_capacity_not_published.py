@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.funnels import candidates
+from dractl.lint.inventory import nearest_capacity
 from dractl.objects import mapping, quantity
 
 if TYPE_CHECKING:
@@ -32,22 +34,19 @@ FIELDS = ("capacity",)
 
 
 def check(run: Run) -> Iterator[Advice]:
-    inventory = run.devices
-    if inventory is None:
-        return
     for claim in run.claims:
         for request in claim.alternatives:
             wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
-            candidates = inventory.candidates(run, claim, request) if wanted else []
-            for name, amount in wanted.items() if candidates else ():
-                found = [value for device in candidates if (value := device.capacity(name)) is not None]
+            tried = candidates(run, claim, request) if wanted else []
+            for name, amount in wanted.items() if tried else ():
+                found = [value for device in tried if (value := device.capacity(name)) is not None]
                 path = (*request.path, "capacity", "requests", name)
                 if not found:
                     yield Advice(
                         claim.subject,
                         path,
-                        f"no device for request {request.reference} has a capacity {name} ({len(candidates)} checked)",
-                        help=inventory.nearest_capacity(name, candidates),
+                        f"no device for request {request.reference} has a capacity {name} ({len(tried)} checked)",
+                        help=nearest_capacity(name, tried),
                         key=True,
                         confidence="likely",
                     )

@@ -60,7 +60,7 @@ from dractl.objects import items, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dractl.lint.model import Run, Subject
+    from dractl.lint.model import Manifest, Run
 
 
 SEVERITY = "warning"
@@ -71,7 +71,7 @@ _MODELS = ("type", "model", "productName", "profile")
 
 def check(run: Run) -> Iterator[Advice]:
     yield from _counters(run)
-    first: dict[tuple[str, str], tuple[Subject, str, tuple[Any, ...]]] = {}
+    first: dict[tuple[str, str], tuple[Manifest, str, tuple[Any, ...]]] = {}
     reported: set[tuple[str, str]] = set()
     for subject in run.of("ResourceSlice"):
         pool = _pool(subject)
@@ -116,7 +116,7 @@ def _counters(run: Run) -> Iterator[Advice]:
                 )
 
 
-def _pool(subject: Subject) -> tuple[str, str]:
+def _pool(subject: Manifest) -> tuple[str, str]:
     return text(subject.spec.get("driver")), text(mapping(subject.spec.get("pool")).get("name"))
 
 

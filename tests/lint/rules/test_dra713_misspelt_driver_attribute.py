@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dractl.lint import lint
-from dractl.lint.inventory import Inventory
+from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
 from dractl.model import Target
 from tests.lint.written import A100, GPU_SLICE, claim, found
@@ -62,7 +62,7 @@ def test_published_devices_know_better_than_the_catalogue() -> None:
         "DEVICES", A100.replace("model", "architcture")
     )
     slices = [document.value for document in load(["-"], stdin=odd.encode()).documents]
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=Inventory(slices, {}))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(slices, {}))
     assert "DRA713" not in {finding.code for finding in report.findings}
 
 

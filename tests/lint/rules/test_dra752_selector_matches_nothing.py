@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint import lint
-from dractl.lint.inventory import Inventory
+from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
 from dractl.model import Target
 from tests.lint.written import A100, GPU, GPU_SLICE, marked, selecting
@@ -18,7 +18,7 @@ def found(expression: str, devices: str = A100) -> list[Finding]:
     slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents]
     classes = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
     inputs = load(["-"], stdin=selecting(expression, "gpu.example.com").encode())
-    report = lint(inputs, Target.of(), devices=Inventory(slices, classes))
+    report = lint(inputs, Target.of(), devices=TriedDevices(slices, classes))
     return [finding for finding in report.findings if finding.code == "DRA752"]
 
 

@@ -1,0 +1,115 @@
+"""The devices that the selectors of a run leave of those on which it is tried."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dractl.cel import EvalError, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dractl.lint.inventory import Published, TriedDevices
+    from dractl.lint.model import Claim, Manifest, Run
+    from dractl.objects import Expression, Request
+
+
+class Sieve(Struct, frozen=True):
+    """One selector: the devices that reach it, those that satisfy it, and those on which it fails, with the error."""
+
+    expression: Expression
+    devices: list[Published]
+    left: list[Published]
+    failed: list[tuple[Published, str]]
+
+    @property
+    def before(self) -> int:
+        return len(self.devices)
+
+    @property
+    def after(self) -> int:
+        return len(self.left)
+
+
+class Funnel(Struct, frozen=True):
+    """The selectors of a class, or those of a request after its class.
+
+    ``guessed``: the class is unknown, so the devices are all those of the drivers that the selectors name, and only
+    findings that hold for every one of them are reported.
+    """
+
+    subject: Manifest
+    steps: list[Sieve]
+    left: list[Published]
+    guessed: bool = False
+
+
+@lru_cache(1)  # two rules ask for the same run
+def funnels(run: Run) -> tuple[Funnel, ...]:
+    """The devices left by each class of the run, and by each request; none without devices. If the input has classes,
+    but not that of a request, nothing else is reported."""
+    return () if run.devices is None else tuple(_funnels(run, run.devices))
+
+
+def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
+    for subject in run.of("DeviceClass"):
+        yield _sift(run, subject, subject.selectors, inventory.devices)
+    for claim in run.claims:
+        for request in claim.alternatives:
+            of_class = _of_class(run, inventory, request.device_class)
+            if of_class is not None:
+                yield _sift(run, claim.subject, request.selectors, of_class)
+            elif not inventory.classes:
+                devices = _named(run, inventory, request.selectors)
+                yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
+
+
+def candidates(run: Run, claim: Claim, request: Request) -> list[Published]:
+    """The devices that a request can get; none if its class is not known."""
+    of_class = None if run.devices is None else _of_class(run, run.devices, request.device_class)
+    return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
+
+
+def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[Published] | None:
+    subject = run.device_class(name)
+    selectors = subject.selectors if subject else inventory.classes.get(name, inventory.assumed.get(name))
+    if selectors is None:
+        return None
+    devices = inventory.devices
+    for selector in selectors:
+        devices = _step(run, selector, devices).left
+    return devices
+
+
+def _named(run: Run, inventory: TriedDevices, selectors: Iterable[Expression]) -> list[Published]:
+    """The devices of the drivers whose domains the selectors read."""
+    drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
+    return [device for device in inventory.devices if device.driver in drivers]
+
+
+def _step(run: Run, expression: Expression, devices: list[Published]) -> Sieve:
+    program = environment(run.target, "stored").compile(expression.text)
+    if not program.ok:
+        return Sieve(expression, devices, devices, [])  # the API server reports it
+    left: list[Published] = []
+    failed: list[tuple[Published, str]] = []
+    for candidate in devices:
+        result = program.evaluate(candidate.driver, candidate.device)
+        if isinstance(result, EvalError):
+            failed.append((candidate, result.text))
+        elif result:
+            left.append(candidate)
+    return Sieve(expression, devices, left, failed)
+
+
+def _sift(
+    run: Run, subject: Manifest, expressions: Sequence[Expression], devices: list[Published], *, guessed: bool = False
+) -> Funnel:
+    steps = []
+    for expression in expressions:
+        steps.append(_step(run, expression, devices))
+        devices = steps[-1].left
+    return Funnel(subject, steps, devices, guessed)
