@@ -9,6 +9,7 @@ ignored, and so are errors of the file system: a cache is no reason to fail.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from contextlib import suppress
 from hashlib import blake2b
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dractl import atomic
+from dractl import __version__, atomic
+from dractl.cel_library import why_not
 from dractl.facts.pack import BUILT_IN, current
 from dractl.lint.finding import Report
 from dractl.manifests import Skipped
@@ -135,9 +137,6 @@ def _pack() -> str:
 
 def key_of(terms: Terms, digest: str) -> str:
     """The key of a report on the input with a digest, without devices."""
-    from dractl import __version__
-    from dractl.cel_library import why_not
-
     target, config = terms.target, terms.config
     asked = (
         _FORMAT,
@@ -218,6 +217,4 @@ def _read(path: str) -> bytes | None:
 
 
 def _delete(folder: str) -> None:
-    import shutil
-
     shutil.rmtree(folder, ignore_errors=True)

@@ -21,6 +21,8 @@ DRA424 = "warning"
 
 from __future__ import annotations
 
+import json
+import tomllib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +30,8 @@ from msgspec import Struct
 
 from dractl.errors import InputError, UsageError
 from dractl.lint.finding import SEVERITIES
+from dractl.lint.registry import CONSUMERS
+from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,8 +73,6 @@ def find(start: Path) -> Path | None:
 
 def read(path: Path) -> Config:
     """The configuration in a file. UsageError for an invalid setting, InputError for a missing file."""
-    import tomllib
-
     try:
         data = tomllib.loads(_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -111,8 +113,6 @@ def read(path: Path) -> Config:
 
 def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
     if names:
-        from dractl.lint.registry import CONSUMERS
-
         for name in names:
             if name not in CONSUMERS:
                 raise UsageError(f"lint.for: unknown {name!r}", place=str(path), hint=f"known: {', '.join(CONSUMERS)}")
@@ -144,8 +144,6 @@ def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
 def _known(table: Mapping[str, Any], known: Iterable[str], prefix: str, path: Path) -> None:
     for key in table:
         if key not in known:
-            from dractl.model.nearest import nearest
-
             everywhere = [*(f"{prefix}{name}" for name in known), *TOP, *(f"lint.{name}" for name in LINT)]
             elsewhere = (name for name in everywhere if name.endswith(f".{key}"))
             near = nearest(f"{prefix}{key}", everywhere) or next(elsewhere, None)
@@ -169,8 +167,6 @@ def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple
 
 def baseline(path: Path) -> dict[str, int]:
     """The number of occurrences of each fingerprint in an earlier report of ``dractl lint -o json``."""
-    import json
-
     try:
         data = json.loads(_bytes(path))
         findings = data["findings"]

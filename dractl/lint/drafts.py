@@ -6,11 +6,13 @@ be reported in the same run; it remembers where each of its values was written.
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document
-from dractl.validation.decoding import decode, identify
+from dractl.validation.decoding import DRA_GROUP, decode, identify
+from dractl.validation.schemas import of_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,15 +159,10 @@ class _WrittenPlaces:
 
 
 def _alike(written: str, meant: str) -> bool:
-    from difflib import SequenceMatcher
-
     return SequenceMatcher(None, written.lower(), meant.lower()).ratio() > 0.9
 
 
 def _newest(kind: object, target: Target) -> tuple[str, ...]:
-    from dractl.validation.decoding import DRA_GROUP
-    from dractl.validation.schemas import of_release
-
     versions = of_release(target.release).versions(kind) if isinstance(kind, str) else ()
     return tuple(version for version in versions if version.startswith(DRA_GROUP)) or versions
 

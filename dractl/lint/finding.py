@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - the cache decodes reports
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from dractl.cel_library import why_not
 from dractl.manifests import Position, Skipped  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
@@ -105,8 +107,6 @@ class Finding(Struct, frozen=True):
     @property
     def fingerprint(self) -> str:
         """Identifies the finding independently of its line: a hash of code, object and path."""
-        from hashlib import sha256
-
         subject = self.object
         parts = (self.code, subject.kind, subject.namespace, subject.name, self.path)
         return sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -168,8 +168,6 @@ class Report(Struct, frozen=True):
     @property
     def unchecked(self) -> str | None:
         """The reason why selectors were not compiled, costed or tried on devices; None if they were."""
-        from dractl.cel_library import why_not
-
         return why_not() if self.documents else None
 
     def to_json(self) -> dict[str, Any]:

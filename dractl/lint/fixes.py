@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Replacement
@@ -60,8 +62,6 @@ def _moved(document: Document, path: Path, to: Path) -> Fix | None:
 
 def _alike(written: str, nearest: str) -> bool:
     """True if a name is so similar to another that nothing else can be meant."""
-    from difflib import SequenceMatcher
-
     return SequenceMatcher(None, written.lower(), nearest.lower()).ratio() > 0.85
 
 
@@ -204,8 +204,6 @@ def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
 
     Line ends stay those of the file.
     """
-    import re
-
     starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
     newline = "\r\n" if "\r\n" in text else "\n"
 

@@ -11,6 +11,7 @@ from dractl.manifests import Document
 from dractl.model import pod_specs
 from dractl.model.nearest import nearest
 from dractl.objects import items, mapping, text
+from dractl.objects.chart_values import chart_pods
 from dractl.validation.violation import Violation, dotted
 
 if TYPE_CHECKING:
@@ -90,8 +91,6 @@ def _claims(container: Any) -> dict[str, Any]:
 
 def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
     """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
-    from dractl.objects.chart_values import chart_pods
-
     inside = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
         inside.add(pod.path)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cel import environment
+from dractl.errors import UsageError
+from dractl.model import Version
+from dractl.model.releases import RELEASES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -61,8 +66,6 @@ def help_of(program: Program, target: Target) -> str | None:
 
 
 def _version(written: object) -> str:
-    from dractl.model import Version
-
     try:
         return f"write {Version.parse_tolerant(written if isinstance(written, str) else '').text}"
     except ValueError:
@@ -96,8 +99,6 @@ def _compiling(written: str, issues: Sequence[Issue], target: Target) -> str | N
 
 
 def _cost(written: object, target: Target) -> str:
-    from dractl.cel import environment
-
     if isinstance(written, str) and "!=" in written:
         with_equal = environment(target, "new").compile(written.replace("!=", "=="))
         if with_equal.admission == "ok":
@@ -112,9 +113,6 @@ def _name_one(kind: str) -> str:
 
 def _later(written: str, target: Target) -> str | None:
     """The gate or the release with which the expression compiles."""
-    from dractl.cel import environment
-    from dractl.errors import UsageError
-    from dractl.model.releases import RELEASES
 
     def compiles(release: str, **gates: bool) -> bool:
         try:

@@ -11,8 +11,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
+from dractl.cel import environment
 from dractl.lint.relevance import KINDS
+from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
+from dractl.objects.chart_values import chart_pods
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -77,13 +80,9 @@ class Manifest:
         """The pod specifications in the object; those of a custom resource are found by their structure."""
         if self.kind in KINDS:  # what a driver's parameters hold is no pod of the cluster
             return ()
-        from dractl.model import pod_specs, pod_templates
-
         value = self.document.value
         if self.kind:
             return tuple(objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_templates(value))
-        from dractl.objects.chart_values import chart_pods
-
         made = tuple(chart_pods(self, value))
         parts = {path[:-2] for pod in made for path, _ in pod.claims}  # what these pods are put together from
         specs = (objects.PodSpec(self, tuple(path), mapping(spec)) for path, spec in pod_specs(value))
@@ -204,8 +203,6 @@ class Run:
 
     @cached_property
     def _environment(self) -> Environment:
-        from dractl.cel import environment
-
         return environment(self.target, "new")
 
     @cached_property

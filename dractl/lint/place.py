@@ -10,6 +10,7 @@ from msgspec import Struct
 from dractl.lint import registry
 from dractl.lint.finding import Api, Finding, ObjectRef, Related, yaml_path
 from dractl.lint.fixes import for_violation, replacement
+from dractl.lint.hints import hint
 from dractl.manifests import Position
 
 if TYPE_CHECKING:
@@ -131,8 +132,6 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
         return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
     if violation.allowed and violation.allowed[-1] not in violation.message:
         return f"allowed: {', '.join(violation.allowed)}"
-    from dractl.lint.hints import hint
-
     return hint(document, violation, target)
 
 

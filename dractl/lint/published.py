@@ -9,8 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl import facts
+from dractl.cel import environment
 from dractl.facts import hardware, pack
 from dractl.lint.advice import Advice
+from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
@@ -152,8 +154,6 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
     """The one published name that a name is nearly, or begins; None if it is published, or none or several are near."""
     if name in in_domain(domain)["attributes"] | in_domain(domain)["capacity"] or len(name) < 3:
         return None
-    from dractl.model.nearest import nearest_names
-
     known = sorted(in_domain(domain)[kind])
     near = nearest_names(name, known, 0.8, 2)
     near = [other for other in near if other.lower() == name.lower()] or near
@@ -343,8 +343,6 @@ def pinned(known: Driver, programs: Iterable[Program]) -> tuple[str, ...]:
 
 def _compiled(run: Run, written: str) -> Program:
     """A selector of a driver's own class, in the environment of the input's selectors: one more costs 5 ms."""
-    from dractl.cel import environment
-
     return environment(run.target, "new").compile(written)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 from typing import Final
+
+from dractl.model.nearest import nearest
 
 STANDARD_DOMAIN: Final = "resource.kubernetes.io"
 STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
@@ -17,10 +20,6 @@ def meant_standard(domain: str, name: str) -> str | None:
     another domain."""
     if (domain == STANDARD_DOMAIN and name in STANDARD) or not _LIKE_STANDARD.search(domain.lower()):
         return None
-    from difflib import SequenceMatcher
-
-    from dractl.model.nearest import nearest
-
     if domain == STANDARD_DOMAIN:
         near = nearest(name, STANDARD)
         return f"{domain}/{near}" if near else None

@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
 from dractl.manifests.neighbours import defined_around, defined_beside
+from dractl.model.nearest import nearest
 from dractl.objects import mapping, text
 
 if TYPE_CHECKING:
@@ -195,8 +196,6 @@ class _Names:
         if key not in self._nearest:
             if _without_digits(name) in bare or self._compared > _MAX_COMPARED:
                 return None
-            from dractl.model.nearest import nearest
-
             self._compared += len(known)
             self._nearest[key] = nearest(name, known, alike=0.85)
         return self._nearest[key]

@@ -50,9 +50,11 @@ k8s.io/apiserver/pkg/cel/library/quantity.go
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dractl.cel.conditions import first_arguments
+from dractl.cel.functions.kubernetes import parse_quantity
 from dractl.lint.advice import Advice, Replacement
 
 if TYPE_CHECKING:
@@ -70,8 +72,6 @@ def check(run: Run) -> Iterator[Advice]:
     for subject, expression in run.expressions:
         if "quantity" not in expression.text:
             continue
-        from dractl.cel.functions.kubernetes import parse_quantity
-
         for literal, _ in first_arguments(run.program(expression).tokens, "quantity"):
             try:
                 parse_quantity(literal.text)
@@ -103,8 +103,6 @@ def _hint(text: str) -> str:
 
 
 def _meant(text: str) -> str | None:
-    import re
-
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kKmMgGtTpPeE])(i?)[bB]?)?\s*", text)
     if not match:
         return None

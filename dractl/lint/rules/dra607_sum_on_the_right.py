@@ -55,6 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cel.ast import Call, ListLiteral
+from dractl.cel.spans import Spans
 from dractl.lint.advice import Advice
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ def check(run: Run) -> Iterator[Advice]:
             continue  # the API server says why
         for node in checked.walk():
             if isinstance(node, Call) and node.function in _ENDS and any(map(_is_sum, _right(node))):
-                from dractl.cel.spans import Spans
-
                 start, end = Spans(checked).span(node)
                 yield Advice(
                     subject,

@@ -56,10 +56,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dractl.cel import EvalError
+from dractl.cel import EvalError, environment
 from dractl.lint.advice import Replacement
 from dractl.lint.published import reads
-from dractl.model import Device
+from dractl.model import Device, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,8 +103,6 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
     """Conditions other than comparisons, such as ``version.startsWith("580")``."""
-    from dractl.cel import environment
-
     sample = _SAMPLES.get(row.type)
     for part in read.program.conjuncts if sample is not None else ():
         inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]
@@ -124,8 +122,6 @@ def _fits(row: Row, kind: str) -> bool:
 
 def _tried(run: Run, read: Read, row: Row, found: Comparison) -> str | bool | None:
     """The error, or False if it holds for no value, on a device that has the attribute; None if it can hold."""
-    from dractl.cel import environment
-
     text = read.program.text[found.start : found.end]
     program = environment(run.target, "stored").compile(text)
     sample = _SAMPLES.get(row.type)
@@ -184,8 +180,6 @@ def _help(row: Row, found: Comparison) -> str:
 
 
 def _version(text: Any) -> str:
-    from dractl.model import Version
-
     try:
         return Version.parse_tolerant(str(text)).text
     except ValueError:

@@ -58,6 +58,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.cel import environment
 from dractl.lint.advice import Replacement
 from dractl.lint.published import products, published_here, reads
 from dractl.model import Device
@@ -135,8 +136,6 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
 
 def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
     """Conditions on a part of the name that no known product meets, such as ``productName.startsWith("H100")``."""
-    from dractl.cel import environment
-
     known = products().get(read.driver.name, ()) if row.name == f"{read.driver.name}/productName" else ()
     for part in read.program.conjuncts if known else ():
         inside = [found for found in read.program.lookups if part.start <= found.start and found.end <= part.end]

@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.facts.resources import drivers_of
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import classes, driver_at, drivers, in_domain, wanted
 from dractl.model.nearest import nearest_names
@@ -170,8 +171,6 @@ def _meant(name: str, real: set[str]) -> list[str]:
     if name in drivers() or name in real:
         return []
     if "/" in name:
-        from dractl.facts.resources import drivers_of
-
         return list(drivers_of(name))
     near = nearest_names(name, drivers(), 0.9, 2)[:1]
     return near or [known for known in drivers() if name.count(".") == 1 and known.endswith(f".{name}")]

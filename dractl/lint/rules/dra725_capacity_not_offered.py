@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import selections
+from dractl.model.nearest import nearest_names
 from dractl.objects import mapping
 
 if TYPE_CHECKING:
@@ -103,7 +104,5 @@ def _why(driver: str, key: str, row: Capacity | None, meant: str | None, types: 
 
 
 def _meant(key: str, rows: dict[str, Capacity]) -> str | None:
-    from dractl.model.nearest import nearest_names
-
     same = [name for name in rows if name.rpartition("/")[2] == key.rpartition("/")[2]]
     return next(iter(same or nearest_names(key, tuple(rows), most=1)), None)

@@ -52,6 +52,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import drivers
+from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
         return
     if known.other_taints:
         return
-    from dractl.model.nearest import nearest_names
-
     meant = next(iter(nearest_names(key, tuple(taints), 0.85, 1)), None)
     if meant:
         message = f"{domain} sets no taint {key}; did you mean {meant}?"
