@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.model.nearest import nearest
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dractl.cel import Program
     from dractl.lint.finding import Confidence, Severity
     from dractl.lint.model import Manifest
@@ -56,15 +52,3 @@ class Advice(Struct, frozen=True):
     confidence: Confidence = "certain"
     fix: Replacement | None = None
     related: tuple[tuple[str, Manifest, Path], ...] = ()
-
-
-def meant(name: str, known: Iterable[str], lead: str) -> str:
-    """The known name that was probably meant, else all of them; the part before the last slash counts little."""
-    keys = sorted(known)
-    by_last: dict[str, list[str]] = {}
-    for key in keys:
-        by_last.setdefault(key.rpartition("/")[2], []).append(key)
-    near = nearest(name.rpartition("/")[2], by_last)
-    if near:
-        return f"did you mean {nearest(name, by_last[near], alike=0)}?"
-    return f"{lead} {', '.join(keys) or 'none'}"

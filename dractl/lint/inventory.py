@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cel import Field
-from dractl.lint.advice import meant
+from dractl.lint.names import meant
 from dractl.model import Quantity, ResourceSlice, decode, qualified_name
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice, meant
+from dractl.lint.advice import Advice
+from dractl.lint.names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

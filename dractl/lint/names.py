@@ -1,0 +1,22 @@
+"""Names that were probably meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def meant(name: str, known: Iterable[str], lead: str) -> str:
+    """The known name that was probably meant, else all of them; the part before the last slash counts little."""
+    keys = sorted(known)
+    by_last: dict[str, list[str]] = {}
+    for key in keys:
+        by_last.setdefault(key.rpartition("/")[2], []).append(key)
+    near = nearest(name.rpartition("/")[2], by_last)
+    if near:
+        return f"did you mean {nearest(name, by_last[near], alike=0)}?"
+    return f"{lead} {', '.join(keys) or 'none'}"
