@@ -149,7 +149,8 @@ def _report(
     stock = replace(stock, devices=tuple(chosen), pools=kept)
     offered = tuple(p for p in offered if node in (None, p.node)) if driver is None and device_class is None else ()
     if output == "json":
-        return capacity_json.devices(stock, offered, faults, cluster.features.release, unread)
+        rights, assumed = cluster.state.rights, cluster.live_release_assumed
+        return capacity_json.devices(stock, offered, faults, cluster.features.release, rights, assumed=assumed)
     if output == "openmetrics":
         from dractl.report import capacity_openmetrics
 

@@ -16,16 +16,18 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, everything, explain_each, find, labelled
 from dractl.explain.around.each import without_question
 from dractl.explain.around.groups import groups
-from dractl.explain.unread import decided
+from dractl.explain.unread import both, decided
 from dractl.report import explain_groups, explain_json, explain_text
 from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
+    from dractl.cluster.rights import Rights
     from dractl.explain import Explainer, Explanation, Question
     from dractl.explain.around.groups import Group
 
+_WAITING = ("Pod", "ResourceClaim")
 FORMATS = ("text", "json", "html")
 
 Names = Annotated[
@@ -188,7 +190,7 @@ def _answer(
     state, sources = cluster.state, cluster.sources
     questions, missing = _questions(cluster, selector)
     if not questions:
-        return _quiet(cluster, selector, output, patch=patch), True
+        return _quiet(cluster, selector, output, patch=patch), _seen(cluster)
     _tell_what_is_missing(cluster)
     explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
     known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
@@ -208,7 +210,7 @@ def _answer(
         if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
-        text = _render(explanations, groups, output, listed=listed)
+        text = _render(explanations, groups, output, listed=listed, rights=state.rights)
     for error in missing:
         if output == "text" and not patch:
             text += f"\n{error}\n"
@@ -240,14 +242,36 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
         terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
     here = f" in namespace {where}" if where is not None else ""
     if output == "json":
-        return explain_json.render([], listed=True)
+        return explain_json.render([], listed=True, rights=state.rights)
     among = f" of those with {selector}" if selector is not None else ""
     said = f"nothing{among} is pending{here}: no pod waits for devices, and no claim is unallocated"
+    rights = state.rights
+    if rights.unread:
+        unread = both(list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread)))
+        said = f"{said}, but {unread} may not be read" if _seen(cluster) else _undecided(rights, where, among + here)
+        said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.grant}"
     if output == "html":
         from dractl.report import explain_html
 
         return explain_html.render([], otherwise=said)
     return f"{'# ' if patch else ''}{said}\n"
+
+
+def _seen(cluster: Cluster) -> bool:
+    """True if all pods and claims were read in which something may wait."""
+    rights, where = cluster.state.rights, cluster.namespace
+    if where is None:
+        return not any(one.kind in _WAITING for one in rights.unread)
+    return all(rights.sees(kind, where) for kind in _WAITING)
+
+
+def _undecided(rights: Rights, where: str | None, scope: str) -> str:
+    """The sentence if something may wait that cannot be seen."""
+    hidden = [one for one in rights.unread if one.kind in _WAITING and (not where or one.namespace != where)]
+    names = both([one.resource.partition(".")[0] for one in hidden])
+    outside = hidden[0].namespace
+    unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
+    return f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing waits"
 
 
 def _tell_what_is_missing(cluster: Cluster) -> None:
@@ -269,9 +293,9 @@ def _what_is_there(state: ClusterState) -> str:
     return f"the input has {counts}" if counts else "the input has no object that explain reads"
 
 
-def _render(explanations: list[Explanation], groups: list[Group], output: str, *, listed: bool) -> str:
+def _render(explanations: list[Explanation], groups: list[Group], output: str, *, listed: bool, rights: Rights) -> str:
     if output == "json":
-        return explain_json.render(explanations, listed=listed, groups=groups)
+        return explain_json.render(explanations, listed=listed, groups=groups, rights=rights)
     from dractl.report import explain_html
 
     return explain_html.render(explanations, groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 from typer import Argument, Exit, Option
@@ -244,7 +244,11 @@ def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) 
                 fit, rest.stops, rest.left, rest.most, by_node=rest.by_node, replicas=replicas, release=release
             )
         )
-    whole = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
+    whole: dict[str, Any] = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
+    if cluster.live_release_assumed:
+        whole["kubernetesVersionAssumed"] = True
+    if cluster.state.rights.unread:
+        whole["unread"] = cluster.state.rights.as_json()
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
 

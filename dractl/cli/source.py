@@ -16,7 +16,7 @@ from dractl.cli import common, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
 from dractl.model import Target
-from dractl.model.releases import NEWEST
+from dractl.model.releases import NEWEST, is_newer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +61,11 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     files: ClusterState | None = None
 
+    @property
+    def live_release_assumed(self) -> bool:
+        """True if a live cluster was asked, and its release is not known, or newer than any that is."""
+        return self.sources.live and self.release_assumed
+
 
 def read(
     names: Sequence[str],
@@ -103,10 +108,16 @@ def read(
             if not (everywhere or sources.files):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
     common.refuse_newer(release)
-    common.tell_if_newer(release or state.release)
+    known = release or state.release
+    common.tell_if_newer(known)
+    if sources.live and known is None:
+        terminal.notice(
+            f"the cluster's version cannot be read: the rules of {NEWEST} are used; --kubernetes-version names another"
+        )
     features = Features.for_release(release or state.release or NEWEST, gates)
     named = files_alone if sources.files and sources.live else None
-    return Cluster(state, where, kinds, sources, features, release is None and not sources.live, named)
+    assumed = release is None and (not sources.live or known is None or is_newer(known))
+    return Cluster(state, where, kinds, sources, features, assumed, named)
 
 
 def _of_cluster(

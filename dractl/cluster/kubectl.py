@@ -9,9 +9,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
+import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -19,13 +23,15 @@ from msgspec import Struct
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
-_TIMEOUT = 60  # seconds for each kubectl; it gives up by itself after --request-timeout
+_TIMEOUT = 50  # seconds for each kubectl; it gives up by itself after --request-timeout
 _AT_ONCE = 6
 _PATIENCE = 3  # seconds after which it is told what a kubectl says that still runs
 _LONGEST = 1 << 16  # bytes of its standard error
+_SHORT = 240  # characters of an error that are shown whole
+_WRAPPED = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
 _REACHABLE = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
 _REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
@@ -95,24 +101,23 @@ def run(login: Login, *commands: Sequence[str], tell: Callable[[str], None] = la
             "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
         )
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
+    began = time.monotonic()
 
     def one(command: Sequence[str]) -> Result:
-        with tempfile.TemporaryFile() as errors:
-            process = subprocess.Popen(
-                [program, *login.arguments, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
-            )
+        # Files, no pipes: a login helper that outlives its kubectl keeps a pipe open. A session of its own: helpers end
+        # with the kubectl that started them.
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            process = _started([program, *login.arguments, *command], output, errors)
             running.append((process, errors))
             try:
-                output, _ = process.communicate(timeout=_TIMEOUT)
+                process.wait(_TIMEOUT)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                if process.stdout is not None:
-                    process.stdout.close()
+                _end(process)
                 raise _no_answer(_written(errors)) from None
-            return Result(process.returncode, output, _written(errors))
+            output.seek(0)
+            return Result(process.returncode, output.read(), _written(errors))
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with _termination_raises(), ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             calls = [pool.submit(one, command) for command in commands]
             left: Collection[Future[Result]] = calls
@@ -121,14 +126,50 @@ def run(login: Login, *commands: Sequence[str], tell: Callable[[str], None] = la
                 for call in done:
                     call.result()
                 words = [_last(_written(errors)) for process, errors in tuple(running) if process.returncode is None]
-                if left and any(words):
-                    tell(f"kubectl says: {max(words)}")
+                if left and not done:
+                    silent = f"waiting for kubectl ({time.monotonic() - began:.0f} s)"
+                    tell(f"kubectl says: {max(words)}" if any(words) else silent)
             return [call.result() for call in calls]
-        except BaseException:  # a timeout, Ctrl-C: the pool must not wait for the others
+        except BaseException:  # a timeout, Ctrl-C, SIGTERM: the pool must not wait for the others
             pool.shutdown(wait=False, cancel_futures=True)
             for process, _ in running:
-                process.kill()
+                _end(process)
             raise
+
+
+def _started(command: Sequence[str], output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True)
+    except OSError as error:  # another machine's format, no interpreter, no memory
+        raise InputError(
+            f"{command[0]} cannot be started: {error.strerror}",
+            hint="is it the kubectl for this machine? try: kubectl version --client",
+        ) from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a kubectl and the programs that it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def _termination_raises() -> Iterator[None]:
+    """SIGTERM raises SystemExit, so that no kubectl is left behind."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _written(errors: IO[bytes]) -> str:
@@ -163,20 +204,40 @@ def get_command(resources: str, scope: str | None = None, *options: str) -> list
 
 
 def items(resources: str, result: Result) -> list[dict[str, Any]]:
-    """The objects that a ``get`` printed. Raises InputError if its output is not JSON."""
+    """The objects that a ``get`` printed. Raises InputError if they are not a whole list."""
     if not result.output.strip():
         return []  # nothing found
     try:
-        return [item for item in json.loads(result.output).get("items", []) if isinstance(item, dict)]
-    except (ValueError, AttributeError) as error:
+        found = json.loads(result.output)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"kubectl get {resources} did not print JSON: {error}") from error
+    kind = found.get("kind") if isinstance(found, dict) else None
+    listed = found.get("items") if isinstance(found, dict) else None
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(listed, list)):
+        what = f"kind {kind}" if isinstance(kind, str) else "something else"
+        raise InputError(
+            f"kubectl get {resources} did not print a list of objects, but {what[:_SHORT]}"
+            + ("" if isinstance(listed, list) else ", without a list of items"),
+            hint=_WRAPPED,
+        )
+    if not all(isinstance(item, dict) and isinstance(item.get("kind"), str) for item in listed):
+        raise InputError(f"kubectl get {resources} printed a list with items that are no objects", hint=_WRAPPED)
+    if not whole_list(found):
+        raise InputError(f"kubectl get {resources} printed only a part of the list (metadata.continue)", hint=_WRAPPED)
+    return listed
+
+
+def whole_list(value: dict[str, Any]) -> bool:
+    """False for a page of a list: k8s.io/apimachinery meta/v1 ListMeta.continue names what follows."""
+    metadata = value.get("metadata")
+    return not (isinstance(metadata, dict) and metadata.get("continue"))
 
 
 def get(resource: str, login: Login | None = None) -> list[dict[str, Any]]:
     """All objects of a resource in the whole cluster. Raises InputError if they cannot be read."""
     (result,) = run(login or Login(), get_command(resource))
     if result.code != 0:
-        raise failed(f"read {resource.partition('.')[0]}", result.errors)
+        raise failed(f"read {resource.partition('.')[0]}", result)
     return items(resource, result)
 
 
@@ -186,16 +247,20 @@ def served(group: str, version: str) -> frozenset[str]:
     if result.code != 0:
         if "NotFound" in result.errors or "could not find the requested resource" in result.errors:
             return frozenset()
-        raise failed(f"read what the API server serves in {group}/{version}", result.errors)
+        raise failed(f"read what the API server serves in {group}/{version}", result)
     try:
-        resources = json.loads(result.output).get("resources", [])
-    except (ValueError, AttributeError) as error:
+        found = json.loads(result.output)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"kubectl get --raw did not print JSON: {error}") from error
+    resources = found.get("resources") if isinstance(found, dict) else None
+    if not isinstance(resources, list) or not all(isinstance(item, dict) for item in resources):
+        raise InputError(f"kubectl get --raw did not print what is served in {group}/{version}", hint=_WRAPPED)
     return frozenset(str(item.get("name")) for item in resources)
 
 
 _LOGIN = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec
 _UNREACHABLE = (
+    ("proxyconnect", "the proxy cannot be reached: are HTTPS_PROXY and proxy-url of the kubeconfig right?"),
     ("localhost:8080", "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
     ("connection refused", "is the cluster running, and is the address in the kubeconfig right?"),
     ("was refused", "is the cluster running, and is the address in the kubeconfig right?"),
@@ -220,10 +285,56 @@ def unreachable(errors: str) -> bool:
     return any(mark in errors for mark, _ in _UNREACHABLE)
 
 
-def failed(task: str, errors: str) -> InputError:
+def failed(task: str, result: Result) -> InputError:
     """One clear error from what kubectl wrote to standard error; a login program's own words go with it."""
-    lines = _lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()] or ["no error message"]
-    last = lines[-1].removeprefix("error: ").removeprefix("Error from server ")
-    words = next((line for line in reversed(lines[:-1]) if _LOGIN in last and line != lines[-1]), "")
+    if result.code < 0:
+        return InputError(f"kubectl cannot {task}: it was ended by signal {-result.code} ({_signal(-result.code)})")
+    errors = result.errors
+    lines = _lines(errors) or [line.strip() for line in errors.splitlines() if line.strip()]
+    if not lines:
+        return InputError(f"kubectl cannot {task}: it ended with code {result.code}, without a message")
+    reason = _reason(lines)
+    words = next((line for line in reversed(lines[:-1]) if _LOGIN in reason and line != lines[-1]), "")
     hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
-    return InputError(f"kubectl cannot {task}: {last}" + (f". It says: {words}" if words else ""), hint=hint)
+    said = f"{reason}. It says: {words}" if words else reason
+    return InputError(f"kubectl cannot {task}: {_cut(said)}", hint=hint)
+
+
+def _reason(lines: Sequence[str]) -> str:
+    """What went wrong: all lines of a short message, else the line that has the reason."""
+    page = next((found["title"] for line in lines if (found := _TITLE.search(line))), None)
+    if page is not None or any(line.lower().startswith(("<html", "<!doctype")) for line in lines):
+        return f"a proxy or gateway answered with a page of HTML{f' ({page.strip()})' if page else ''}"
+    crash = next((line for line in lines if line.startswith(_CRASHES)), None)
+    if crash is not None:
+        return crash
+    plain = [line for line in lines if not line.startswith(_USAGE)] or list(lines)
+    if _LOGIN in plain[-1]:
+        return _bare(plain[-1])
+    marked = [line for line in plain if line.startswith(_ERRORS)]
+    if len(marked) == 1 and len(plain) > 1 and sum(map(len, plain)) > _SHORT:
+        return _bare(marked[0])
+    return (
+        " ".join(map(_bare, dict.fromkeys(plain))) if sum(map(len, plain)) <= _SHORT else _bare((marked or plain)[-1])
+    )
+
+
+def _bare(line: str) -> str:
+    return line.removeprefix("error: ").removeprefix("Error from server ").removeprefix("Error: ")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 2 * _SHORT else f"{text[: 2 * _SHORT]} ..."
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"
+
+
+_TITLE = re.compile(r"<title>(?P<title>[^<]{1,120})", re.IGNORECASE)
+_CRASHES = ("panic:", "fatal error:", "runtime:", "Segmentation fault")  # the Go runtime; stacks follow
+_ERRORS = ("error: ", "Error from server", "Error: ", "Unable to connect")  # k8s.io/kubectl pkg/cmd/util/helpers.go
+_USAGE = ("See 'kubectl", "Usage:", "Examples:", "Options:")

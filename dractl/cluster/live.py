@@ -64,6 +64,7 @@ class _Call(Struct, frozen=True):
 
 
 _OTHER_PODS = "pods of other namespaces: what they use on a node is not counted"
+_PODS = "pods: what they use on a node is not counted"
 # Warnings of the scheduler repeat the pod's condition; those of kubelets about containers have nothing to do with DRA.
 _NOISE = ("FailedScheduling", "BackOff", "Unhealthy", "FailedMount")
 _EVENTS = _Resource("events", "Event", "events")
@@ -72,13 +73,13 @@ _CALLS = (
         (
             _Resource("resourceslices.resource.k8s.io", "ResourceSlice", namespaced=False, vital=True),
             _Resource("resourceclaims.resource.k8s.io", "ResourceClaim", vital=True),
-            _Resource("deviceclasses.resource.k8s.io", "DeviceClass", namespaced=False, vital=True),
+            _Resource("deviceclasses.resource.k8s.io", "DeviceClass", "DeviceClasses", namespaced=False, vital=True),
             _Resource("resourceclaimtemplates.resource.k8s.io", "ResourceClaimTemplate", "templates"),
         )
     ),
     _Call(
         (
-            _Resource("nodes", "Node", namespaced=False, vital=True),
+            _Resource("nodes", "Node", "nodes", namespaced=False, vital=True),
             _Resource("pods", "Pod", _OTHER_PODS),
             _Resource("namespaces", "Namespace", "labels of namespaces", namespaced=False),
             _Resource("resourcequotas", "ResourceQuota", "quotas"),
@@ -143,7 +144,7 @@ def read(
     first = kubectl.run(login, *commands[:alone], tell=tell)
     version, *results = [*first, *kubectl.run(login, *commands[alone:], tell=tell)]
     if version.code != 0 and kubectl.unreachable(version.errors):
-        raise kubectl.failed("reach the cluster", version.errors)
+        raise kubectl.failed("reach the cluster", version)
     where = namespace or own_namespace or "default"
     reading = _Reading(login, where, {}, {}, [], [])
     reading.take(_CALLS, results)
@@ -162,6 +163,7 @@ def read(
     for resource in dict.fromkeys(filter(None, map(resource_of, reading.kinds.get("Pod", {}).values()))):
         reading.optional(resource, scope, "Workload" if resource.startswith("workloads") else "PodGroup")
     notes = dict.fromkeys((*_notes(rights, partly=partly), *reading.notes))
+    rights = Rights(tuple(reading.unread), rights.user)
     state = ClusterState(reading.kinds, release=_release(version.output), rights=rights, read_at=began)
     return Live(state, where, tuple(notes), named)
 
@@ -197,7 +199,7 @@ def _notes(rights: Rights, *, partly: bool) -> list[str]:
         notes = []
     hidden = {one.kind for one in rights.unread if not one.namespace or one.kind == "Pod"}
     refused = [
-        resource.called
+        _PODS if resource.kind == "Pod" and rights.hidden("Pod") else resource.called
         for call in _CALLS
         for resource in call.resources
         if resource.kind in hidden and resource.called and not (partly and resource.kind in _SPOKEN_OF)
@@ -292,7 +294,7 @@ class _Reading(Struct, frozen=True):
 
     def _take_narrow(self, call: _Call, result: Result) -> None:
         if result.code != 0 and not result.refused:
-            raise kubectl.failed(f"read {call.resources[0].plural} in namespace {self.namespace}", result.errors)
+            raise kubectl.failed(f"read {call.resources[0].plural} in namespace {self.namespace}", result)
         self._add(kubectl.items(call.resources[0].plural, result))
         self._refuse(resource for resource in call.resources if resource.plural in result.refused)
         self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
@@ -308,7 +310,7 @@ class _Reading(Struct, frozen=True):
     def _fail(self, resource: _Resource, result: Result) -> None:
         """Raises InputError unless this release does not have the resource and can do without it."""
         if not result.unknown_type:
-            raise kubectl.failed(f"read {resource.plural}", result.errors)
+            raise kubectl.failed(f"read {resource.plural}", result)
         if resource.vital:
             raise InputError(
                 f"the cluster serves no {resource.plural}: dynamic resource allocation is off, or its API group "
@@ -324,9 +326,10 @@ class _Reading(Struct, frozen=True):
             return []
         if result.forbidden:
             self.notes.append(f"not allowed to read {resource}: ask about their pods one by one")
+            self.unread[Unread(kind or resource, resource)] = None
             return []
         if result.code != 0:
-            raise kubectl.failed(f"read {resource.partition('.')[0]}", result.errors)
+            raise kubectl.failed(f"read {resource.partition('.')[0]}", result)
         found = kubectl.items(resource, result)
         if kind:
             self.kinds.setdefault(kind, {})
@@ -360,8 +363,8 @@ class _Reading(Struct, frozen=True):
 
 def _release(output: bytes) -> str | None:
     try:
-        server = json.loads(output).get("serverVersion", {})
-    except (ValueError, AttributeError):
+        server = at(json.loads(output), "serverVersion")
+    except (ValueError, RecursionError):
         return None
     major, minor = text_at(server, "major"), re.match(r"\d+", text_at(server, "minor"))
     return f"{major}.{minor[0]}" if major.isdigit() and minor else None

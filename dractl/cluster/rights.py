@@ -32,6 +32,12 @@ class Rights(Struct, frozen=True):
         """The kinds in ``kinds`` that may be read in one namespace only."""
         return tuple(one for one in self.unread if one.kind in kinds and one.namespace)
 
+    def as_json(self) -> list[dict[str, str]]:
+        """The resources as they are printed."""
+        return [
+            {"resource": one.resource, **({"namespace": one.namespace} if one.namespace else {})} for one in self.unread
+        ]
+
     def sees(self, kind: str, namespace: str) -> bool:
         """True if the objects of a kind in a namespace may be read."""
         return all(one.kind != kind or one.namespace == namespace for one in self.unread)
@@ -49,7 +55,8 @@ class Rights(Struct, frozen=True):
     def _binding(self) -> str:
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
         if account != self.user and ":" in account:
-            return f"dractl-{account.replace(':', '-')} --clusterrole=dractl --serviceaccount={shlex.quote(account)}"
+            name = shlex.quote(f"dractl-{account.replace(':', '-')}")
+            return f"{name} --clusterrole=dractl --serviceaccount={shlex.quote(account)}"
         if self.user:
             return f"dractl --clusterrole=dractl --user={shlex.quote(self.user)}"
         return "dractl --clusterrole=dractl --user=NAME"

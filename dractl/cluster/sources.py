@@ -59,6 +59,12 @@ def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
             first.message, place=f"{first.position.file}:{first.position.line}:{first.position.column}", hint=first.hint
         )
     for document in inputs.documents:
+        if document.paged:
+            raise InputError(
+                "a list with metadata.continue, which is only its first part",
+                place=document.file,
+                hint="write the dump again: kubectl get ... -o yaml > FILE, which reads all parts",
+            )
         if document.kind is None and isinstance(document.value, dict) and isinstance(document.value.get("items"), list):
             raise InputError(
                 "a list without kind, which kubectl writes at its end: the file is cut short",

@@ -453,6 +453,8 @@ def _unused_claim(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     question = diagnosis.case.question
     if question.kind != "ResourceClaim" or not text_at(question.value, "metadata", "uid"):
         return conclusion
+    if not diagnosis.case.state.rights.sees("Pod", question.key[0]):
+        return conclusion
     headline = Headline("no pod uses it; it would fit" if conclusion.fits else "no pod uses it, and it would not fit")
     causes = (NoConsumer(claim="/".join(question.key)), *conclusion.causes)
     return replace(conclusion, verdict="blocked", headline=headline, causes=causes)

@@ -28,6 +28,7 @@ _NOWHERE = {
     "Node": ("nodes", "their labels, taints and free resources were not checked"),
     "DeviceTaintRule": ("DeviceTaintRules", "taints that they put on devices were not applied"),
     "ResourceQuota": ("quotas", "they were not checked"),
+    "Pod": ("pods", "who uses the claims, and what pods use on nodes, is not known"),
 }
 _ELSEWHERE = {
     "ResourceClaim": ("claims of other namespaces", "devices that they hold look free"),
@@ -80,6 +81,8 @@ def _relevant(state: ClusterState, question: Question, *, allocates: bool) -> It
         yield from DEVICES
         if compares_devices(state.rights):
             yield "DeviceTaintRule"
+    if question.kind in ("Pod", "ResourceClaim"):
+        yield "Pod"
     if question.kind == "Pod":
         yield "Node"
         made = {text_at(status, "name") for status in maps_at(question.value, "status", "resourceClaimStatuses")}

@@ -70,9 +70,10 @@ class Document:
     file from 0; the items of a List have that of the List. ``origin`` is the template named by Helm's ``# Source:``.
     ``rendered``: the chart or the kustomization that it was rendered from; the file is then the source template or
     resource, whose text differs. ``derived``: values are made of others in the file, and cannot be edited there.
+    ``paged``: its List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
     """
 
-    __slots__ = ("_locator", "_prefix", "derived", "file", "index", "origin", "rendered", "value")
+    __slots__ = ("_locator", "_prefix", "derived", "file", "index", "origin", "paged", "rendered", "value")
 
     def __init__(
         self,
@@ -85,7 +86,9 @@ class Document:
         origin: str | None = None,
         rendered: str | None = None,
         derived: bool = False,
+        paged: bool = False,
     ) -> None:
+        self.paged = paged
         self.rendered = rendered
         self.derived = derived
         self.file = file
@@ -218,6 +221,8 @@ def expand(document: Document, depth: int = 0) -> Iterator[Document]:
         yield document
         return
     inherited = {"apiVersion": value.get("apiVersion"), "kind": kind[: -len("List")]} if kind != "List" else {}
+    metadata = value.get("metadata")
+    paged = document.paged or (isinstance(metadata, dict) and bool(metadata.get("continue")))
     for number, item in enumerate(items):
         if isinstance(item, dict) and inherited and not (item.get("kind") and item.get("apiVersion")):
             missing = {name: text for name, text in inherited.items() if text and not item.get(name)}
@@ -231,6 +236,7 @@ def expand(document: Document, depth: int = 0) -> Iterator[Document]:
                 prefix=(*document._prefix, "items", number),
                 origin=document.origin,
                 rendered=document.rendered,
+                paged=paged,
             ),
             depth + 1,
         )

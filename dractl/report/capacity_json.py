@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
     from dractl.capacity.summaries import Amount, Partitions, Shared
     from dractl.cluster.devices import Holder
-    from dractl.cluster.rights import Unread
+    from dractl.cluster.rights import Rights
     from dractl.explain.answer import Reason
 
 
@@ -22,14 +23,17 @@ def devices(
     plugins: Sequence[PluginRow],
     problems: Sequence[Problem],
     release: str,
-    unread: Sequence[Unread] = (),
+    rights: Rights = WHOLE,
+    *,
+    assumed: bool = False,
 ) -> str:
-    """The inventory of a cluster; ``unread`` are resources that may not be read.
+    """The inventory of a cluster as far as ``rights`` go. ``assumed``: nobody named the release.
 
     Rows are written one by one: as values, 40,000 devices take hundreds of megabytes."""
     members = {
         "schema": _text("dractl/devices/v1"),
         "kubernetesVersion": _text(release),
+        **({"kubernetesVersionAssumed": "true"} if assumed else {}),
         "pools": _list(_pool(row) for row in stock.pools),
         "devices": _list(_device(row) for row in stock.devices),
         "plugins": _list(
@@ -46,10 +50,8 @@ def devices(
             for p in problems
         ),
     }
-    if unread:
-        members["unread"] = _list(
-            {"resource": one.resource, **({"namespace": one.namespace} if one.namespace else {})} for one in unread
-        )
+    if rights.unread:
+        members["unread"] = _list(rights.as_json())
     return "{\n" + ",\n".join(f' "{name}": {value}' for name, value in members.items()) + "\n}"
 
 

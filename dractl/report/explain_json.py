@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
 from dractl.report import explain_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dractl.cluster.rights import Rights
     from dractl.explain.answer import Explanation
     from dractl.explain.around.groups import Group
     from dractl.explain.unread import Blind
@@ -18,13 +20,19 @@ if TYPE_CHECKING:
 SCHEMA = "dractl/explain/v1"
 
 
-def render(explanations: Sequence[Explanation], *, listed: bool, groups: Sequence[Group] = ()) -> str:
+def render(
+    explanations: Sequence[Explanation], *, listed: bool, groups: Sequence[Group] = (), rights: Rights = WHOLE
+) -> str:
     """One answer as an object; with ``listed`` (nothing or several asked) all of them under ``subjects``. ``groups`` of
-    pods that were asked about as a whole stand beside."""
+    pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
+    if rights.unread:
+        told = [(one["resource"], one.get("namespace")) for one in whole.get("unread", ())]
+        rest = [one for one in rights.as_json() if (one["resource"], one.get("namespace")) not in told]
+        whole["unread"] = [*whole.get("unread", ()), *rest]
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
