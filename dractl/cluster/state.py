@@ -79,7 +79,7 @@ class ClusterState:
     (seconds since 1970) is when a live cluster began to be read.
     """
 
-    __slots__ = ("_claims_of_pods", "_decoded", "_kinds", "read_at", "release", "rights")
+    __slots__ = ("_claims_of_pods", "_decoded", "_events_of", "_kinds", "read_at", "release", "rights")
 
     def __init__(
         self,
@@ -92,6 +92,7 @@ class ClusterState:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
         self._claims_of_pods: Mapping[Key, Sequence[Key]] | None = None
+        self._events_of: Mapping[Key, Sequence[Mapping[str, Any]]] | None = None
         self.release = release
         self.rights = rights
         self.read_at = read_at
@@ -137,6 +138,12 @@ class ClusterState:
         if self._claims_of_pods is None:
             self._claims_of_pods = _claims_by_pod(self.all("ResourceClaim"))
         return self._claims_of_pods.get(pod, ())
+
+    def events_of(self, about: Key) -> Sequence[Mapping[str, Any]]:
+        """The events about objects of this namespace and name, whatever their kind."""
+        if self._events_of is None:
+            self._events_of = _events_by_object(self.all("Event"))
+        return self._events_of.get(about, ())
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -218,6 +225,14 @@ class ClusterState:
     def template(self, key: Key) -> ResourceClaimTemplate | None:
         value = self.get("ResourceClaimTemplate", key)
         return None if value is None else cast("ResourceClaimTemplate", self.decode(value))
+
+
+def _events_by_object(events: Mapping[Key, Mapping[str, Any]]) -> Mapping[Key, Sequence[Mapping[str, Any]]]:
+    found: dict[Key, list[Mapping[str, Any]]] = {}
+    for (namespace, _), event in events.items():
+        about = map_at(event, "involvedObject") or map_at(event, "regarding")
+        found.setdefault((namespace, text_at(about, "name")), []).append(event)
+    return found
 
 
 def _claims_by_pod(claims: Mapping[Key, Mapping[str, Any]]) -> Mapping[Key, Sequence[Key]]:

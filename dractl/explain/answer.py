@@ -19,10 +19,18 @@ if TYPE_CHECKING:
     from dractl.reasons.next_step import NextStep
 
 
-Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided"]
+Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"]
 
 # Worst first: what is broken for good, then what waits, then what is fine.
-SEVERITY: tuple[Verdict, ...] = ("error", "blocked", "unallocatable", "undecided", "allocatable", "allocated")
+SEVERITY: tuple[Verdict, ...] = (
+    "error",
+    "blocked",
+    "failing",
+    "unallocatable",
+    "undecided",
+    "allocatable",
+    "allocated",
+)
 FITS: frozenset[Verdict] = frozenset({"allocated", "allocatable"})
 
 

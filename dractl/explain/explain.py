@@ -27,7 +27,8 @@ from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.inquire import Attempted, Inquiry
 from dractl.explain.next_steps import of_group, of_idle
-from dractl.reasons.scheduling import NotPrepared
+from dractl.reasons.running import NotPrepared
+from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preenqueue import enter
 
@@ -112,7 +113,7 @@ class Explainer:
         claims = enter(self.state, question.value).claims
         conclusion, parts = settled.placed_pod(self.scheduler, question, claims)
         cause = conclusion.causes[0] if conclusion.causes else None
-        if cause is not None and not (isinstance(cause, NotPrepared) and not cause.faults):
+        if isinstance(cause, PlacedByHand) or (isinstance(cause, NotPrepared) and cause.faults):
             case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))
             fixes = self._search(case, (cause,))
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.idle import idle
-from dractl.cluster.state import text_at
 from dractl.reasons.between import PodsNotCreated
-from dractl.reasons.next_step import Asked, NextStep, delete_by_force, pods_on, see_kubelet
+from dractl.reasons.next_step import Asked, NextStep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,13 +59,3 @@ def of_idle(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
         return ()
     text = "see what its queue waits for" if "kueue" in resting.resume else "have it create its pods"
     return (NextStep(text, resting.resume),)
-
-
-def of_leaving(pod: Raw) -> tuple[NextStep, ...]:
-    """The next steps for a pod that is Terminating on its node."""
-    node = text_at(pod, "spec", "nodeName")
-    return (
-        see_kubelet(node),
-        NextStep(f"see whether a DRA driver on {node} fails to unprepare its claims", pods_on(node)),
-        delete_by_force(f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"),
-    )

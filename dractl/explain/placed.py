@@ -1,99 +1,404 @@
-"""The state of a pod after scheduling: its phase, what its containers wait for, what its kubelet says."""
+"""The state of a pod after scheduling: what keeps it from running on its node, or that nothing does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.allocation import DeviceID
-from dractl.cluster.pods import ended, event_about
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.cluster import kubelet
+from dractl.cluster.pods import ended
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.drivers.sharing import sharing_gate
 from dractl.explain.fixes.tolerations import evicting, survives
-from dractl.reasons.phrases import terminating
+from dractl.reasons import running
 from dractl.reasons.refusals import taint_text
-from dractl.reasons.scheduling import NotPrepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from dractl.cluster.kubelet import Container, Event
     from dractl.cluster.state import ClusterState
     from dractl.drivers.opaque import OpaqueFault
     from dractl.explain.answer import AllocatedDevice
     from dractl.model import ResourceSlice
+    from dractl.reasons.base import Cause
     from dractl.scheduler.claims import PodClaim
 
     Raw = Mapping[str, Any]
 
 _CONTAINERS = ("initContainers", "containers")
-# tags.cncf.io/container-device-interface pkg/cdi/cache.go, InjectDevices; containerd and CRI-O pass it on
-_UNKNOWN_TO_RUNTIME = "unresolvable CDI devices"
+# kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet does then. What
+# comes later in the start of a pod (pkg/kubelet/kubelet.go SyncPod, kuberuntime_manager.go SyncPod) comes later here.
+_STEPS = {
+    "FailedAttachVolume": "attach its volumes",
+    "FailedMapVolume": "map its volumes",
+    "FailedMount": "mount its volumes",
+    "NetworkNotReady": "set up its network",
+    "FailedPrepareDynamicResources": "prepare its devices",
+    "FailedCreatePodSandBox": "create its sandbox",
+    "FailedCreatePodContainer": "create its containers",
+    "Failed": "start its containers",
+}
+_BEGINS = ("Failed to create pod sandbox: ", "Error: ", "network is not ready: ")
+# What a container waits for while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
+_STARTING = frozenset({"PodInitializing", "ContainerCreating", ""})
+_WAITS = {  # pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/images/types.go
+    "CreateContainerConfigError": "configure container",
+    "CreateContainerError": "create container",
+    "RunContainerError": "start container",
+    "PreCreateHookError": "create container",
+    "PreStartHookError": "start container",
+    "PostStartHookError": "start container",
+}
+_SILENT_S, _SLOW_S, _LOOP_S = 20.0, 120.0, 60.0
 
 
 def headline(pod: Raw) -> str:
-    """Where a pod is and how far it got there; that it runs only if its kubelet says so."""
+    """Where a pod is and how far it got, where nothing is known to be wrong."""
     node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
     if ended(pod):
-        why = ": ".join(filter(None, (text_at(pod, "status", "reason"), text_at(pod, "status", "message"))))
-        how = "failed" if phase == "Failed" else "ended"
-        return " ".join(filter(None, (how, f"on {node}" if node else ""))) + (f": {why}" if why else "")
-    since = text_at(pod, "metadata", "deletionTimestamp")
-    if since:
-        return terminating(node, since)
-    waiting = _waiting(pod)
+        return f"ended on {node}" if node else "ended"
+    waits = next((c for c in kubelet.containers(pod) if not _goes(pod, c)), None)
     if phase == "Running":
-        return f"started on {node}, and now {waiting}" if waiting else f"runs on {node}"
-    return f"scheduled on {node}, " + (f"where {waiting}" if waiting else "whose kubelet has said nothing of it yet")
+        if waits is None:
+            gate = _condition(pod, "Ready")
+            unmet = gate if text_at(gate, "reason") == "ReadinessGatesNotReady" else {}
+            return f"started on {node}; not ready: {text_at(unmet, 'message')}" if unmet else f"runs on {node}"
+        if waits.state == "running":
+            return f"started on {node}, where container {waits.name} is not ready yet"
+        return f"started on {node}, and now {running.ended(waits)}"
+    if waits is not None and waits.reason != "PodInitializing" and waits.state == "waiting":
+        return f"scheduled on {node}, where container {waits.name} waits: {waits.reason}"
+    if waits is not None:
+        return f"scheduled on {node}, where container {waits.name} is not ready yet"
+    return f"scheduled on {node}, whose kubelet has said nothing of it yet"
 
 
-def _waiting(pod: Raw) -> str:
-    """``container main waits: CrashLoopBackOff (back-off 5m0s …)``."""
-    for field in ("initContainerStatuses", "containerStatuses"):
-        for status in maps_at(pod, "status", field):
-            state = map_at(status, "state", "waiting")
-            if state and text_at(state, "reason") != "PodInitializing":
-                message = f" ({text_at(state, 'message')})" if text_at(state, "message") else ""
-                return f"container {text_at(status, 'name')} waits: {text_at(state, 'reason')}{message}"
-    return ""
+def _goes(pod: Raw, container: Container) -> bool:
+    """True if a container does what it should in a pod that runs."""
+    if container.init:
+        return container.state == "terminated" and not container.failed
+    if container.state == "terminated":
+        return not container.failed and text_at(pod, "spec", "restartPolicy") in ("Never", "OnFailure")
+    return container.state == "running" and container.ready
 
 
-def unprepared(
-    state: ClusterState, pod: Raw, claims: Sequence[PodClaim], allocated: Sequence[AllocatedDevice]
-) -> NotPrepared | None:
-    """The kubelet's refusal of a pod that has not started, with what the driver would find in its configuration; or the
-    container runtime's, which does not know the devices any more."""
+def cause_of(
+    state: ClusterState,
+    pod: Raw,
+    claims: Sequence[PodClaim],
+    allocated: Sequence[AllocatedDevice],
+    slices: Iterable[ResourceSlice],
+) -> Cause | None:
+    """What keeps a pod that is on its node, or has ended, from running there; None if nothing does."""
+    node = text_at(pod, "spec", "nodeName")
+    events = kubelet.events_about(state, pod)
     if ended(pod):
-        return None
-    node, waiting = text_at(pod, "spec", "nodeName"), _waiting(pod)
+        return _over(pod, node, events)
     drivers = tuple(dict.fromkeys(device.driver for device in allocated))
-    if allocated and _UNKNOWN_TO_RUNTIME in waiting:
-        return NotPrepared(
-            event=waiting,
-            nodes=(node,),
-            drivers=drivers,
-            vanished=True,
-        )
-    event = event_about(state, pod, "FailedPrepareDynamicResources")
-    phase, leaving = text_at(pod, "status", "phase"), text_at(pod, "metadata", "deletionTimestamp")
-    if not event or phase == "Running":
-        return None
-    from dractl.drivers import opaque  # drivers' schemas: few runs get here
+    lost = _lost(state, node, drivers, slices)
+    silent = kubelet.silence(state, node)
+    until = text_at(pod, "metadata", "deletionTimestamp")
+    if silent is not None:
+        return running.NodeSilent(nodes=(node,), why=silent.message, since=silent.since, leaving=until)
+    if until:
+        return _stuck(state, pod, node, events, drivers, lost)
+    return (
+        _unhealthy(pod, node, allocated)
+        or _failing(state, pod, node, events, claims, allocated, lost)
+        or _not_ready(pod, node, events, claims)
+        or _unready(state, pod, node)
+        or _silent(state, pod, node)
+    )
 
-    faults = tuple(
-        (claim.name, ".".join(map(str, fault.path)), _why(fault))
-        for claim in claims
-        for _, _, fault in opaque.refused(maps_at(claim.value, "spec", "devices", "config"))
-    )
-    return NotPrepared(
-        event=event,
-        leaving=leaving,
-        faults=faults,
+
+def _over(pod: Raw, node: str, events: Sequence[Event]) -> Cause | None:
+    """Why a pod has ended, unless it ended well."""
+    nodes = (node,) if node else ()
+    target = _condition(pod, "DisruptionTarget")
+    evicted = kubelet.newest(events, ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction"))
+    reason, message = text_at(pod, "status", "reason"), text_at(pod, "status", "message")
+    if target.get("status") == "True" or evicted is not None or reason == "Evicted":
+        said = (text_at(target, "message"), evicted.message if evicted is not None else "", message)
+        parts = dict.fromkeys(part.strip().rstrip(".") for part in said if part)
+        return running.Evicted(nodes=nodes, why="; ".join(parts) or reason or text_at(target, "reason"))
+    if text_at(pod, "status", "phase") != "Failed":
+        return None
+    failed = next((c for c in kubelet.containers(pod) if c.failed), None)
+    why = ": ".join(filter(None, (reason, message)))
+    if failed is not None:
+        return running.ContainerFailed(nodes=(node,), container=failed, over=True, why=why)
+    return running.Failed(nodes=nodes, why=why)
+
+
+def _stuck(
+    state: ClusterState,
+    pod: Raw,
+    node: str,
+    events: Sequence[Event],
+    drivers: tuple[str, ...],
+    lost: tuple[str, ...],
+) -> Cause:
+    """What a pod that is Terminating still waits for."""
+    until, now = text_at(pod, "metadata", "deletionTimestamp"), kubelet.now_of(state)
+    by = kubelet.seconds(until)
+    left = tuple(c.name for c in kubelet.containers(pod) if c.state == "running")
+    known = bool(kubelet.containers(pod))
+    failed = kubelet.newest(events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
+    return running.Stuck(
         nodes=(node,),
+        until=until,
+        late=now is not None and by is not None and now > by,
+        running=left,
+        known=known,
         drivers=drivers,
+        lost=lost,
+        finalizers=tuple(f for f in at(pod, "metadata", "finalizers") or () if isinstance(f, str)),
+        reported=failed.message if failed is not None else "",
     )
+
+
+def _unhealthy(pod: Raw, node: str, allocated: Sequence[AllocatedDevice]) -> Cause | None:
+    found = tuple(dict.fromkeys(kubelet.unhealthy(pod)))
+    if not found:
+        return None
+    names = [device.device for device in allocated]
+    # A driver's CDI name ends with the device's name, if it is made as Kubernetes' examples make it.
+    devices = tuple(
+        name
+        for health in found
+        for name in names
+        if len(names) == 1 or health.device.endswith((f"-{name}", f"={name}"))
+    )
+    stopped = next((running.ended(c) for c in kubelet.containers(pod) if not _goes(pod, c)), "")
+    return running.DeviceUnhealthy(nodes=(node,), health=found, devices=tuple(dict.fromkeys(devices)), state=stopped)
+
+
+def _failing(
+    state: ClusterState,
+    pod: Raw,
+    node: str,
+    events: Sequence[Event],
+    claims: Sequence[PodClaim],
+    allocated: Sequence[AllocatedDevice],
+    lost: tuple[str, ...],
+) -> Cause | None:
+    """Why the pod does not start, or what has failed in it: as its containers say, else by the newest event."""
+    all_of_it = kubelet.containers(pod)
+    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
+    begun = text_at(pod, "status", "phase") == "Running" or any(container.begun for container in all_of_it)
+    for container in all_of_it:
+        if container.state == "waiting" and container.reason not in _STARTING:
+            message = container.message or container.reason
+            if allocated and kubelet.uninjected(message) is not None:
+                return _not_injected(node, container.name, f"{container.reason} ({message})", container.begun, drivers)
+            if container.reason in _WAITS or "image" in container.reason.lower():
+                what = _WAITS.get(container.reason, "pull the image of container")
+                why = f"{container.reason} ({container.message})" if container.message else container.reason
+                return running.NotStarted(nodes=(node,), what=f"{what} {container.name}", why=why)
+            return _failed(pod, node, container, claims)
+        if container.state == "terminated" and not _goes(pod, container):
+            return _failed(pod, node, container, claims)
+        if _loops(state, container):
+            return _failed(pod, node, container, claims)
+    if begun and _condition(pod, "PodReadyToStartContainers").get("status") != "False":
+        return None
+    step = _newest_step(events)
+    if step is None:
+        return _refused_by_driver(state, pod, node, claims, drivers)
+    why = step.message
+    for lead in _BEGINS:
+        why = why.removeprefix(lead)
+    if step.reason == "FailedPrepareDynamicResources":
+        return _not_prepared(kubelet.prepare_of(why), node, claims, allocated, lost)
+    if allocated and kubelet.uninjected(why) is not None:
+        return _not_injected(node, "", why, begun, drivers)
+    return running.NotStarted(nodes=(node,), what=_STEPS[step.reason], why=why)
+
+
+def _newest_step(events: Sequence[Event]) -> Event | None:
+    """The newest event that says what fails in the start of a pod; of equally new ones that of the latest step."""
+    order = list(_STEPS)
+    steps = [event for event in events if event.reason in _STEPS]
+    return max(steps, key=lambda event: (event.when[:19], order.index(event.reason)), default=None)
+
+
+def _loops(state: ClusterState, container: Container) -> bool:
+    """True if a container runs between two ends of a crash loop: it was started more than once, and just now."""
+    if container.state != "running" or container.last is None or not container.last.failed or container.restarts < 2:
+        return False
+    now, since = kubelet.now_of(state), kubelet.seconds(container.since)
+    return not container.ready or (now is not None and since is not None and now - since < _LOOP_S)
+
+
+def _failed(pod: Raw, node: str, container: Container, claims: Sequence[PodClaim]) -> Cause:
+    return running.ContainerFailed(
+        nodes=(node,), container=container, claims=bool(claims), without=tuple(unused(pod, claims))
+    )
+
+
+def _not_injected(node: str, container: str, why: str, begun: bool, drivers: tuple[str, ...]) -> Cause:
+    host = kubelet.uninjected(why) or ""
+    return running.NotInjected(nodes=(node,), container=container, why=why, begun=begun, host=host, drivers=drivers)
+
+
+def _refused_by_driver(
+    state: ClusterState, pod: Raw, node: str, claims: Sequence[PodClaim], drivers: tuple[str, ...]
+) -> Cause | None:
+    """What a driver has written itself, where the kubelet has not: its event about a claim (dra.net writes
+    ClaimPrepareFailed), or a condition of the claim."""
+    if text_at(pod, "status", "phase") != "Pending":
+        return None
+    for claim in claims:
+        said = kubelet.newest(kubelet.events_about(state, claim.value or {}), ("ClaimPrepareFailed",))
+        if said is not None:
+            prepare = kubelet.Prepare("refused", said.message)
+            return running.NotPrepared(nodes=(node,), prepare=prepare, faults=_faults(claims)[0], drivers=drivers)
+    return None
+
+
+def _not_prepared(
+    said: kubelet.Prepare,
+    node: str,
+    claims: Sequence[PodClaim],
+    allocated: Sequence[AllocatedDevice],
+    lost: tuple[str, ...],
+) -> Cause:
+    configured = {
+        text_at(entry, "opaque", "driver")
+        for claim in claims
+        for place in (("spec", "devices", "config"), ("status", "allocation", "devices", "config"))
+        for entry in maps_at(claim.value, *place)
+    }
+    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
+    named = tuple(device.device for device in allocated if device.device in said.mentioned)
+    faults, gates = _faults(claims)
+    if faults and said.answer == "unasked":
+        said = replace(said, answer="refused")
+    refused = said.answer == "refused"
+    return running.NotPrepared(
+        nodes=(node,),
+        prepare=said,
+        faults=faults if refused else (),
+        gates=gates if refused else (),
+        drivers=drivers,
+        configured=tuple(driver for driver in drivers if driver in configured),
+        lost=() if refused else lost,
+        devices=named or tuple(device.device for device in allocated),
+    )
+
+
+def _faults(claims: Sequence[PodClaim]) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
+    """What drivers would find in the configurations of claims: pod claim, path, and why; and the feature gates without
+    which they refuse the right values too."""
+    from dractl.drivers import opaque
+
+    found = [
+        (claim.name, driver, fault)
+        for claim in claims
+        for _, driver, fault in opaque.refused(maps_at(claim.value, "spec", "devices", "config"))
+    ]
+    gates = (sharing_gate(driver, fault.nearest) for _, driver, fault in found if fault.nearest)
+    faults = tuple((claim, ".".join(map(str, fault.path)), _why(fault)) for claim, _, fault in found)
+    return faults, tuple(dict.fromkeys(filter(None, gates)))
 
 
 def _why(fault: OpaqueFault) -> str:
     return f"{fault.message}; did you mean {fault.nearest}?" if fault.nearest else fault.message
+
+
+def _not_ready(pod: Raw, node: str, events: Sequence[Event], claims: Sequence[PodClaim]) -> Cause | None:
+    """A device that its driver calls not ready, or a probe that a container fails."""
+    for claim in claims:
+        for device in maps_at(claim.value, "status", "devices"):
+            for condition in maps_at(device, "conditions"):
+                if condition.get("type") == "Ready" and condition.get("status") == "False":
+                    return running.DeviceNotReady(
+                        nodes=(node,),
+                        claim=claim.full_name,
+                        device=text_at(device, "device"),
+                        driver=text_at(device, "driver"),
+                        why=text_at(condition, "message") or text_at(condition, "reason"),
+                    )
+    probe = kubelet.newest(events, ("Unhealthy",))
+    for container in kubelet.containers(pod):
+        if container.state == "running" and not container.ready and not container.init and probe is not None:
+            return running.ProbeFails(nodes=(node,), container=container.name, why=probe.message)
+    return None
+
+
+def _unready(state: ClusterState, pod: Raw, node: str) -> Cause | None:
+    """A node whose kubelet says that it is not ready."""
+    why = kubelet.unready(state, node)
+    return running.NodeUnready(nodes=(node,), why=why, state=headline(pod)) if why else None
+
+
+def _silent(state: ClusterState, pod: Raw, node: str) -> Cause | None:
+    """A kubelet that says nothing of a pod, or not why it does not start, for longer than it takes."""
+    if text_at(pod, "status", "phase") != "Pending":
+        return None
+    now = kubelet.now_of(state)
+    placed = kubelet.seconds(
+        text_at(_condition(pod, "PodScheduled"), "lastTransitionTime") or text_at(pod, "metadata", "creationTimestamp")
+    )
+    if now is None or placed is None:
+        return None
+    waits = now - placed
+    if not text_at(pod, "status", "startTime") and not kubelet.containers(pod):
+        return running.KubeletSilent(nodes=(node,), seconds=int(waits)) if waits > _SILENT_S else None
+    creating = next((c for c in kubelet.containers(pod) if c.reason == "ContainerCreating"), None)
+    if creating is None or waits <= _SLOW_S:
+        return None
+    why = f"container {creating.name} waits: ContainerCreating for {int(waits)} s, and no event says why"
+    return running.NotStarted(nodes=(node,), what="start it", why=why)
+
+
+def _condition(pod: Raw, kind: str) -> Raw:
+    return next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == kind), {})
+
+
+def _lost(state: ClusterState, node: str, drivers: Sequence[str], slices: Iterable[ResourceSlice]) -> tuple[str, ...]:
+    """The drivers that publish nothing on a node: kubelet deletes their slices 30 s after they are gone."""
+    if not state.listed("ResourceSlice") or not drivers:
+        return ()
+    there = {item.spec.driver for item in slices if item.spec.node_name in (None, "", node)}
+    return tuple(driver for driver in drivers if driver not in there)
+
+
+def notes_of(
+    state: ClusterState,
+    pod: Raw,
+    cause: Cause | None,
+    allocated: Sequence[AllocatedDevice],
+    slices: Iterable[ResourceSlice],
+) -> Iterator[str]:
+    """What else is worth knowing of a pod on its node: a container that has failed before, a driver that is gone, how
+    long a driver may take to answer."""
+    node = text_at(pod, "spec", "nodeName")
+    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
+    if cause is None and text_at(pod, "status", "phase") == "Running":
+        for container in kubelet.containers(pod):
+            if container.state == "running" and container.last is not None and container.last.failed:
+                plural = "" if container.restarts == 1 else "s"
+                yield (
+                    f"container {container.name} was restarted {container.restarts or 1} time{plural}; the last one "
+                    f"ended with exit code {container.last.code}"
+                    + (f" ({container.last.reason})" if container.last.reason not in ("", "Error") else "")
+                )
+        for driver in _lost(state, node, drivers, slices):
+            yield (
+                f"driver {driver} publishes nothing on {node} now: what runs goes on, but nothing new is prepared and "
+                "nothing unprepared until it does"
+            )
+    creating = any(container.reason == "ContainerCreating" for container in kubelet.containers(pod))
+    if cause is None and creating and drivers:
+        yield (
+            f"the kubelet may be waiting for driver {' or '.join(drivers)} to prepare the devices: it says nothing "
+            "for 45 s"
+        )
 
 
 def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iterator[str]:

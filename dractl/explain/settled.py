@@ -13,7 +13,6 @@ from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
 from dractl.explain.diagnose.nodes import allocation_of
 from dractl.explain.headline import Headline
-from dractl.explain.next_steps import of_leaving
 from dractl.reasons.claims import ClaimDeleting
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.extended import granted
@@ -34,15 +33,19 @@ def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodCla
     every = claims if made is None else (*claims, made)
     allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-    if ended(value):
-        return Conclusion("allocated", Headline(placed.headline(value))), Parts(nodes=nodes)
-    leaving = node and text_at(value, "metadata", "deletionTimestamp")
-    notes = (*placed.evicted(every, scheduler.slices), *placed.unused(value, claims))
-    parts = Parts(nodes=nodes, steps=of_leaving(value) if leaving else (), notes=notes)
-    cause = _by_hand(scheduler, node, claims) or placed.unprepared(scheduler.state, value, claims, allocated)
+    over, slices = ended(value), scheduler.slices
+    by_hand = None if over else _by_hand(scheduler, node, claims)
+    if by_hand is not None:
+        return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=tuple(placed.unused(value, claims)))
+    cause = placed.cause_of(scheduler.state, value, every, allocated, slices)
+    notes: tuple[str, ...] = ()
+    if not over:
+        said = placed.notes_of(scheduler.state, value, cause, allocated, slices)
+        notes = (*said, *placed.evicted(every, slices), *placed.unused(value, claims))
+    parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
         return Conclusion("allocated", Headline(placed.headline(value))), parts
-    return of_cause("blocked", cause), parts
+    return of_cause("allocated" if cause.passing else "failing", cause), parts
 
 
 def _by_hand(scheduler: Scheduler, node: str, claims: Sequence[PodClaim]) -> PlacedByHand | None:

@@ -95,6 +95,11 @@ class Cause(Struct, frozen=True, kw_only=True):
         """``; held by Deployment ml/web``: the blamed as a headline names them after the brief sentence."""
         return f"; held by {by_whom(self.blamed)}" if self.blamed else ""
 
+    @property
+    def passing(self) -> bool:
+        """True if it is a state that goes by itself: nothing is wrong yet."""
+        return False
+
     def said(self, names: Names, scope: Scope = Scope.ONE) -> str:
         """The sentence, with who holds the devices."""
         held = f"; held by {held_by(self.blamed)}" if self.blamed else ""

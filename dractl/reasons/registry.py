@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # In the order in which `dractl rule` lists their codes; modules that it lacks come last.
 _ORDER = (
     *("claims", "gangs", "limits", "pools", "selectors", "constraints", "devices", "capacity", "binding", "amounts"),
-    *("nodes", "scheduling", "workloads", "between"),
+    *("nodes", "scheduling", "running", "workloads", "between"),
 )
 _NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {"registry"}
 _MODULES = [import_module(f"dractl.reasons.{name}") for name in (*_ORDER, *sorted(_NAMES.difference(_ORDER)))]

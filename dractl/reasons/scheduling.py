@@ -1,12 +1,12 @@
-"""Reasons in the scheduler itself, in other schedulers, and in the kubelet."""
+"""Reasons in the scheduler itself and in other schedulers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import NextStep, pods_on, twice_wanted
-from dractl.reasons.phrases import first, terminating
+from dractl.reasons.next_step import NextStep, twice_wanted
+from dractl.reasons.phrases import first
 from dractl.scheduler import prebind
 
 if TYPE_CHECKING:
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
     from dractl.scheduler.attempt import Scheduler
-
-# kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go and pkg/kubelet/cm/dra/manager.go
-_PREPARING = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
-# kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
-_DOMAIN_NOT_READY = "asserting ComputeDomain Ready"
 
 
 class OtherScheduler(Cause, frozen=True, kw_only=True):
@@ -48,93 +43,6 @@ class OtherScheduler(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield NextStep(f"see whether scheduler {self.plugin} runs", "kubectl get pods -A")
-
-
-class NotPrepared(Cause, frozen=True, kw_only=True):
-    """The pod is on its node, and the kubelet cannot prepare its devices: ``event`` is what it says. ``faults`` are
-    what the driver would find in the configuration of a claim: pod claim, path, and why. ``drivers`` are those of its
-    devices. ``vanished``: they were prepared, and the container runtime, whose words are the event, no longer knows
-    them. ``leaving``: when the pod, which is Terminating, is to be gone."""
-
-    page = ReasonPage(
-        "not-prepared",
-        "the kubelet cannot prepare the pod's devices",
-        "The scheduler has done its part. The kubelet asks the driver on the node to prepare the devices, and it does "
-        "not answer, is not registered, or refuses the claim's configuration; or the files that it wrote for the "
-        "container runtime (CDI) are gone, as after a reboot. Containers do not start until it succeeds.",
-        "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources)",
-        "Restart the driver on the node, or correct the configuration in the claim or its template. Where CDI files "
-        "are gone, recreate the pod.",
-        STOPPED,
-    )
-    beside_fixes = True
-
-    event: str
-    faults: tuple[tuple[str, str, str], ...] = ()
-    drivers: tuple[str, ...] = ()
-    vanished: bool = False
-    leaving: str = ""
-
-    @property
-    def answered(self) -> bool:
-        """True if the driver itself refused (kubernetes pkg/kubelet/cm/dra/manager.go): it runs and is registered."""
-        silent = any(code in self.event for code in ("code = Unavailable", "code = DeadlineExceeded"))
-        return not silent and ("rpc error" in self.event or "failed for claim" in self.event)
-
-    def sentence(self, names: Names, scope: Scope) -> str:
-        where = self._state()
-        faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
-        return f"{where}; the driver refuses {faults}" if faults else where
-
-    def _state(self) -> str:
-        node, why = self.nodes[0], self.event
-        if self.vanished:
-            return f"scheduled on {node}, where the container runtime no longer knows its devices: {why}"
-        if self.leaving:
-            return terminating(node, self.leaving)
-        for prefix in _PREPARING:
-            why = why.removeprefix(prefix)
-        return f"scheduled on {node}, where the kubelet cannot prepare its devices: {why}"
-
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
-        node, name, namespace = self.nodes[0], asked.name, asked.namespace
-        driver = f"driver {self.drivers[0]}" if len(self.drivers) == 1 else "the DRA driver"
-        restart = NextStep(
-            f"see whether {driver} runs on {node} and is registered with the kubelet; restart it", pods_on(node)
-        )
-        see = NextStep(
-            "see what the kubelet says about the pod's claims", f"kubectl describe pod {name} -n {namespace}"
-        )
-        if self.faults:
-            yield NextStep(
-                "correct the parameters in the config of the claim or its template, and recreate the pod",
-                f"kubectl get resourceclaims,resourceclaimtemplates -n {namespace} -o yaml",
-            )
-            yield see
-        elif self.vanished:
-            yield NextStep(
-                "recreate the pod: its driver then prepares the devices again",
-                f"kubectl delete pod {name} -n {namespace}",
-            )
-            yield restart
-        elif _DOMAIN_NOT_READY in self.event:
-            yield NextStep(
-                "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is "
-                "ready",
-                f"kubectl get computedomains -n {namespace} -o yaml",
-            )
-            yield NextStep(
-                f"see whether the ComputeDomain's daemon runs on {node}",
-                "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector "
-                f"spec.nodeName={node}",
-            )
-            yield see
-        elif self.answered:
-            yield NextStep(f"read the log of {driver} on {node}: it refuses to prepare the claim", pods_on(node))
-            yield see
-        else:
-            yield restart
-            yield see
 
 
 class PlacedByHand(OfClaim, frozen=True, kw_only=True):

@@ -373,7 +373,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
         return
     yield ""
     waits = any(reason.code == "own-replicas" for reason in e.reasons)
-    sought = bool(e.nodes) and not (e.fixes or e.fits or e.unread or e.unchecked or waits)
+    sought = bool(e.nodes) and not (e.fixes or e.fits or e.verdict == "failing" or e.unread or e.unchecked or waits)
     yield canvas.paint("No change of objects was found to make it fit. Next" if sought else "Next", "1")
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)

@@ -123,7 +123,7 @@ def test_a_pod_that_is_bound_does_not_run_until_its_kubelet_says_so() -> None:
     crashing = {"phase": "Running", "containerStatuses": waiting("CrashLoopBackOff")}
     assert "CrashLoopBackOff" in explain(*bound(crashing)).headline
     failed = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
-    assert explain(*bound(failed)).headline == "failed on node-1: Evicted: low on memory"
+    assert explain(*bound(failed)).headline == "evicted from node-1: low on memory"
 
 
 def test_a_pod_that_is_terminating_keeps_its_devices() -> None:
@@ -139,7 +139,7 @@ def test_a_pod_that_is_terminating_keeps_its_devices() -> None:
 def test_devices_that_the_kubelet_cannot_prepare() -> None:
     creating = {"phase": "Pending", "containerStatuses": waiting("ContainerCreating")}
     answer = explain(*bound(creating), UNPREPARED)
-    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "not-prepared")
+    assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
     assert "scheduled on node-1" in answer.headline
     assert "gpu.example.com is not registered" in answer.headline
     assert "not registered" not in explain(*bound({"phase": "Running"}), UNPREPARED).headline

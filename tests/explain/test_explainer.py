@@ -142,7 +142,7 @@ def test_a_kubelet_that_cannot_prepare_is_quoted() -> None:
     }
     held = claim("c", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p"))
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", device("gpu-0")), held, placed, event)
-    assert answer.verdict == "blocked"
+    assert answer.verdict == "failing"
     assert "not registered" in answer.headline
 
 

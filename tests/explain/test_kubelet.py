@@ -57,19 +57,33 @@ def test_a_compute_domain_that_is_not_ready_is_no_fault_of_the_driver() -> None:
     assert not any("restart" in step.text for step in answer.next)
 
 
+ENDED = {"exitCode": 0, "reason": "Completed", "finishedAt": "2026-01-01T00:00:00Z"}
+
+
 @pytest.mark.parametrize("phase", ["Pending", "Running"])
 def test_a_container_whose_devices_the_runtime_has_forgotten(phase: str) -> None:
     """kubernetes/kubernetes#141433: after a reboot the driver did not write its CDI files again."""
     waits = {"name": "main", "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}}}
-    answer = explain(phase=phase, containerStatuses=[waits])
-    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "not-prepared")
+    answer = explain(phase=phase, containerStatuses=[waits | {"lastState": {"terminated": ENDED}, "restartCount": 1}])
+    assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
     assert "unresolvable CDI devices" in answer.headline
+    assert "no longer knows" in answer.headline
     assert answer.next[0].command == "kubectl delete pod p -n ml"
+
+
+def test_a_container_that_has_never_run_has_lost_no_devices() -> None:
+    """A new pod would fail the same way: seen on a node whose runtime reads CDI files elsewhere."""
+    waits = {"name": "main", "state": {"waiting": {"reason": "CreateContainerError", "message": CDI}}}
+    answer = explain(phase="Pending", containerStatuses=[waits])
+    assert "never has" in answer.headline
+    assert not any("delete" in step.command for step in answer.next)
+    assert "discover --check" in answer.next[0].text
 
 
 def test_a_container_that_crashes_has_its_devices() -> None:
     waits = {"name": "main", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}}
-    assert explain(phase="Running", containerStatuses=[waits]).verdict == "allocated"
+    answer = explain(phase="Running", containerStatuses=[waits])
+    assert (answer.verdict, answer.reasons[0].code) == ("failing", "container-failed")
 
 
 def test_a_pod_that_was_put_on_its_node_by_hand_is_not_the_drivers_business() -> None:

@@ -324,7 +324,7 @@ def test_a_configuration_that_the_driver_refuses_is_corrected() -> None:
     }
     there = GPU, node("node-1"), gpus("node-1", "gpu-0"), shared, made, seen(spec={"nodeName": "node-1"})
     answer = explain("pod/p", *there, event)
-    assert (answer.verdict, answer.reasons[0].code) == ("blocked", "not-prepared")
+    assert (answer.verdict, answer.reasons[0].code) == ("failing", "not-prepared")
     assert "unknown sharing strategy: TimeSlice; the driver refuses sharing.strategy of claim g" in answer.headline
     assert titles(answer)[0].startswith("change sharing.strategy from TimeSlice to TimeSlicing")
     assert "correct the parameters" in answer.next[0].text

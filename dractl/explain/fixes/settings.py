@@ -13,7 +13,8 @@ from dractl.reasons.binding import BindingPending
 from dractl.reasons.claims import ClaimNotCreated
 from dractl.reasons.constraints import AttributeType
 from dractl.reasons.limits import GateOff
-from dractl.reasons.scheduling import ExtendedResourceUnmapped, NotPrepared, UpstreamBug, WouldFitNow
+from dractl.reasons.running import NotPrepared
+from dractl.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -59,6 +59,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.drivers.sharing import sharing_gate
 from dractl.lint.advice import Advice
 from dractl.lint.configs import opaque_parameters
 from dractl.objects import mapping, text
@@ -71,15 +72,14 @@ if TYPE_CHECKING:
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("config",)
-_GATES = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
 
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, path, driver, parameters in opaque_parameters(run):
         strategy = text(mapping(parameters.get("sharing")).get("strategy"))
-        own = driver == "gpu.nvidia.com" and text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
-        if own and strategy in _GATES:
-            gate = _GATES[strategy]
+        own = text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
+        gate = sharing_gate(driver, strategy) if own else None
+        if gate is not None:
             yield Advice(
                 subject,
                 (*path, "sharing", "strategy"),
