@@ -1,4 +1,9 @@
-"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C before anything else is imported."""
+"""The entry point of ``dractl`` and ``kubectl-dra``. Handles Ctrl-C, and chooses the pack of facts, before anything
+else is imported."""
+
+import os
+import sys
+from contextlib import suppress
 
 from dractl.interrupts import leave_on_interrupt
 
@@ -6,6 +11,12 @@ from dractl.interrupts import leave_on_interrupt
 def run() -> None:
     """Runs the command line of the process, and does not return."""
     leave_on_interrupt()
+    from dractl import facts
+    from dractl.errors import UsageError
+    from dractl.facts.words import named
+
+    with suppress(UsageError):  # the command line chooses again, and reports it
+        facts.use(named(sys.argv[1:], os.environ))
     from dractl.cli import main
 
     main.run()

@@ -169,7 +169,7 @@ class Features(Struct, frozen=True):
         return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs)
 
     def has(self, change: str) -> bool:
-        """True if the release has a change of :data:`dractl.model.changes.CHANGES`; KeyError for an unknown one."""
+        """True if the release has a change of :data:`dractl.model.releases.CHANGES`; KeyError for an unknown one."""
         return has_change(self.release, change)
 
     def enabled(self, gate: str) -> bool:

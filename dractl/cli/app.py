@@ -23,6 +23,7 @@ def command_line() -> TyperGroup:
     app = _app()
     app.callback(invoke_without_command=True)(_root)
     group: Any = get_command(app)
+    group.params.append(_facts_option())
     for name, line in subcommands.SUBCOMMANDS.items():
         group.add_command(_Subcommand(name, short_help=line))
     return group  # type: ignore[no-any-return]
@@ -34,7 +35,7 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
     command = subcommands.function(name)
     app.command(name, help=cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} "))(command)
     made: Any = get_command(app)
-    made.params.append(TyperOption(param_decls=["--facts"], metavar="DIR|FILE", expose_value=False, help=_FACTS))
+    made.params.append(_facts_option())
     if any(parameter.name == "kubernetes_version" for parameter in made.params):
         made.params.append(
             TyperOption(
@@ -61,6 +62,11 @@ def candidates(words: list[str], incomplete: str) -> list[str]:
     command = subcommand(words[0]) if words else command_line()
     context = command.make_context("dractl", [], resilient_parsing=True)
     return sorted(item.value for item in command.shell_complete(context, incomplete) if item.value != "-")
+
+
+def _facts_option() -> TyperOption:
+    """``--facts``, which is read before any subcommand is imported (dractl/facts/words.py)."""
+    return TyperOption(param_decls=["--facts"], metavar="DIR|FILE", expose_value=False, help=_FACTS)
 
 
 class _Subcommand(TyperCommand):

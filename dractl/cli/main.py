@@ -14,7 +14,7 @@ from dractl import facts
 from dractl.cli import terminal
 from dractl.cli.app import candidates, command_line
 from dractl.errors import DractlError
-from dractl.facts.check import check
+from dractl.facts.words import named
 from dractl.interrupts import INTERRUPTED, leave_on_interrupt
 
 FAILED = 3
@@ -95,7 +95,7 @@ def _command(words: list[str]) -> int:
     """Runs one command line. Raises OSError if standard output cannot be written."""
     terminal.prepare_streams()
     try:
-        for said in facts.use(_pack(words), check):
+        for said in facts.use(named(words, os.environ)):
             terminal.notice(said)
         code = _invoke(words)
     except typer.Exit as done:
@@ -129,18 +129,6 @@ def _command(words: list[str]) -> int:
         )
         return FAILED
     return code if isinstance(code, int) else 0
-
-
-def _pack(words: list[str]) -> str | None:
-    """The value of ``--facts``, which every subcommand has, or of DRACTL_FACTS: the pack is chosen before modules are
-    imported that read it."""
-    own = words[: words.index("--")] if "--" in words else words
-    for index, word in enumerate(own):
-        if word.startswith("--facts="):
-            return word.partition("=")[2]
-        if word == "--facts":
-            return own[index + 1] if index + 1 < len(own) else None
-    return None if "--isolated" in own else os.environ.get("DRACTL_FACTS") or None
 
 
 def _invoke(words: list[str]) -> object:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
+from dractl.facts.kubernetes import Kubernetes
 from dractl.facts.pack import Damaged
 from dractl.facts.resources import Resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.facts.pack import Pack
+from dractl.facts.pack import Pack
 
 OLD = 90
 """Days after which facts should be read again."""
@@ -39,6 +40,7 @@ def check(pack: Pack) -> None:
     _date("machines.json", pack.read("machines.json", Machines).read)
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         _date(f"consumers.json: {name}", consumer.read)
+    _kubernetes(pack.read("kubernetes.json", Kubernetes))
     _date("resources.json", pack.read("resources.json", Resources).read)
 
 
@@ -86,6 +88,15 @@ def _sinces(schema: Any) -> Iterator[str]:
             yield from _sinces(item)
 
 
+def _kubernetes(known: Kubernetes) -> None:
+    _date("kubernetes.json", known.read)
+    stages = (stage.release for gate in known.gates.values() for stage in gate.stages)
+    changes = (text for row in known.changes.values() for text in (row.since, row.until))
+    for text in (known.needs_since, *known.compared, *stages, *changes):
+        if text is not None and text not in known.releases:
+            raise Damaged(f"kubernetes.json: {text} is not one of its releases {', '.join(known.releases)}")
+
+
 def _date(file: str, text: str) -> None:
     try:
         if text:
@@ -109,6 +120,7 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
     yield "names of machines", pack.read("machines.json", Machines).read
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         yield name, consumer.read
+    yield "Kubernetes", pack.read("kubernetes.json", Kubernetes).read
     yield "resources of device plugins", pack.read("resources.json", Resources).read
 
 

@@ -1,23 +1,17 @@
 """The pack of facts: a folder of data with a version and a date, which can be replaced without the program.
 
-One pack is in use in a process: the one that is named (``--facts``), else the newer of the built-in one and of the
-installed ``dractl-facts``. Every file of a pack that is not the built-in one is decoded before any of it is used.
+One pack is in use in a process (:mod:`dractl.facts.choice`).
 """
 
 from __future__ import annotations
 
-import re
 import zipfile
-from functools import cache
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-
-from dractl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +22,6 @@ SCHEMA = 1
 
 BUILT_IN = "built in"
 _FOLDER = Path(__file__).resolve().parent / "data"
-_NAME = re.compile(r"[a-z0-9][-a-z0-9.]*\Z")
 _MOST = 16 << 20  # bytes of a file of a pack: a hundred times the largest
 T = TypeVar("T")
 
@@ -104,49 +97,25 @@ class _Choice:
 
     def __init__(self) -> None:
         self.pack: Pack | None = None
+        self.path: str | None = None
         self.said: tuple[str, ...] = ()
 
 
-_CHOICE = _Choice()
+CHOICE = _Choice()
 
 
 def current() -> Pack:
-    """The pack in use."""
-    if _CHOICE.pack is None:
-        use(None)
-    assert _CHOICE.pack is not None
-    return _CHOICE.pack
+    """The pack in use: the built-in one, until :func:`dractl.facts.choice.use` chooses."""
+    if CHOICE.pack is None:
+        CHOICE.pack = built_in()
+    return CHOICE.pack
 
 
-def use(path: str | None, check: Callable[[Pack], None] | None = None) -> tuple[str, ...]:
-    """Chooses the pack: the folder, archive or file of one driver at ``path``, else the newest that is installed.
-
-    Returns what the user has to know about the choice. ``check`` reads a pack that is not the built-in one and raises
-    Damaged. Raises UsageError if a named pack cannot be used.
-    """
-    own = Pack(folder=_FOLDER, origin=BUILT_IN, head=_head(_FOLDER))
-    chosen, said = own, list[str]()
-    if path is not None:
-        try:
-            chosen = _named(path, own)
-            (check or _nothing)(chosen)
-        except Damaged as error:
-            raise UsageError(f"{path} is not a pack of facts: {error}", hint=_HINT) from None
-    elif (installed := _installed()) is not None:
-        try:
-            other = Pack(folder=installed, origin="dractl-facts", head=_head(installed))
-            if _number(other.head.version) > _number(own.head.version):
-                (check or _nothing)(other)
-                chosen = other
-        except Damaged as error:
-            said.append(f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead")
-    if _CHOICE.pack is not None and _CHOICE.pack != chosen:
-        _forget()
-    _CHOICE.pack, _CHOICE.said = chosen, tuple(said)
-    return _CHOICE.said
+def built_in() -> Pack:
+    """The pack that is part of the program."""
+    return Pack(folder=_FOLDER, origin=BUILT_IN, head=head_of(_FOLDER))
 
 
-_HINT = "--facts takes the folder of a pack, a wheel of dractl-facts, or the JSON file of one driver"
 _CACHES: list[Callable[[], None]] = []
 
 
@@ -155,69 +124,21 @@ def forget_with(clear: Callable[[], None]) -> None:
     _CACHES.append(clear)
 
 
-def _forget() -> None:
+def forget() -> None:
     for clear in _CACHES:
         clear()
 
 
-def _nothing(_: Pack) -> None:
-    return None
-
-
-@cache
-def _installed() -> Path | None:
-    found = find_spec("dractl_facts")
-    places = found.submodule_search_locations if found is not None else None
-    return Path(next(iter(places))) / "data" if places else None
-
-
-def _head(folder: Traversable) -> Head:
+def head_of(folder: Traversable) -> Head:
     head = Pack(folder=folder, origin="", head=Head(SCHEMA, "0", "")).read("pack.json", Head)
     if head.schema != SCHEMA:
         raise Damaged(f"its form is {head.schema}, and this dractl knows form {SCHEMA}")
-    _number(head.version)
+    number_of(head.version)
     return head
 
 
-def _number(version: str) -> tuple[int, ...]:
+def number_of(version: str) -> tuple[int, ...]:
     parts = version.split(".")
     if not all(part.isascii() and part.isdecimal() and len(part) < 9 for part in parts):
         raise Damaged(f"pack.json: {version!r} is not a version such as 2026.11.22")
     return tuple(map(int, parts))
-
-
-def _named(path: str, own: Pack) -> Pack:
-    place = Path(path)
-    if place.is_dir():
-        return _in(place, path)
-    if not place.is_file():
-        raise Damaged("there is no such file or folder")
-    if place.suffix == ".json":
-        return _with_driver(place, own)
-    try:
-        return _in(zipfile.Path(place), path)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise Damaged(str(error)) from None
-
-
-def _in(place: Any, origin: str) -> Pack:
-    """The pack in a folder or an archive: itself, or as the wheel has it."""
-    inner = place / "dractl_facts" / "data"
-    folder = inner if inner.is_dir() else place
-    return Pack(folder=folder, origin=origin, head=_head(folder))
-
-
-def _with_driver(place: Path, own: Pack) -> Pack:
-    """The built-in pack with one driver more, or with another file for a driver."""
-    content = Pack(folder=place.parent, origin="", head=own.head).data(place.name)
-    try:
-        name = msgspec.json.decode(content, type=_Named).name
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Damaged(str(error)) from None
-    if not _NAME.match(name):
-        raise Damaged(f"{name!r} is not the name of a driver")
-    return Pack(folder=own.folder, origin=str(place), head=own.head, extra={f"drivers/{name}.json": content})
-
-
-class _Named(Struct, frozen=True):
-    name: str

@@ -102,6 +102,15 @@ def test_an_archive_is_the_same_pack_as_its_folder(copy: Path, tmp_path: Path) -
     assert "NVIDIA H100 80GB HBM3" in out
 
 
+def test_releases_are_part_of_it(copy: Path) -> None:
+    change(copy / "kubernetes.json", compared=["1.36", "1.37"])
+    code, out, _ = dractl("--facts", copy, "--version", "-v")
+    assert code == 0
+    assert "Kubernetes 1.36 to 1.37: compared" in out
+    change(copy / "kubernetes.json", compared=["1.36", "1.99"])
+    assert "1.99 is not one of its releases" in dractl("lint", "--facts", copy)[2]
+
+
 def cut_short(data: Path) -> None:
     (data / "drivers" / "dra.cpu.json").write_bytes(b'{"name": "dra.c')
 

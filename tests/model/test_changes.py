@@ -9,8 +9,7 @@ import pytest
 
 import dractl
 from dractl.model import Target
-from dractl.model.changes import CHANGES
-from dractl.model.releases import RELEASES, has_change
+from dractl.model.releases import CHANGES, RELEASES, has_change
 
 
 def asked() -> set[str]:

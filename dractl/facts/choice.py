@@ -1,0 +1,97 @@
+"""Which pack is used: the one that is named, else the newer of the built-in one and of the installed ``dractl-facts``.
+
+Every file of a pack that is not the built-in one is decoded before any of it is used.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dractl.errors import UsageError
+from dractl.facts.check import check
+from dractl.facts.pack import CHOICE, Damaged, Pack, built_in, forget, head_of, number_of
+
+_NAME = re.compile(r"[a-z0-9][-a-z0-9.]*\Z")
+_HINT = "--facts takes the folder of a pack, a wheel of dractl-facts, or the JSON file of one driver"
+
+
+def use(path: str | None) -> tuple[str, ...]:
+    """Chooses the pack: the folder, archive or file of one driver at ``path``, else the newest that is installed.
+
+    Returns what the user has to know about the choice. Raises UsageError if a named pack cannot be used. What is read
+    at import (the releases of Kubernetes) stays as it is, so :mod:`dractl.__main__` calls this first.
+    """
+    if CHOICE.pack is not None and CHOICE.path == path:
+        return CHOICE.said
+    own = built_in()
+    chosen, said = own, list[str]()
+    if path is not None:
+        try:
+            chosen = _named(path, own)
+            check(chosen)
+        except Damaged as error:
+            raise UsageError(f"{path} is not a pack of facts: {error}", hint=_HINT) from None
+    elif (installed := _installed()) is not None:
+        try:
+            other = Pack(folder=installed, origin="dractl-facts", head=head_of(installed))
+            if number_of(other.head.version) > number_of(own.head.version):
+                check(other)
+                chosen = other
+        except Damaged as error:
+            said.append(f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead")
+    if CHOICE.pack is not None and CHOICE.pack != chosen:
+        forget()
+    CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(said)
+    return CHOICE.said
+
+
+@cache
+def _installed() -> Path | None:
+    found = find_spec("dractl_facts")
+    places = found.submodule_search_locations if found is not None else None
+    return Path(next(iter(places))) / "data" if places else None
+
+
+def _named(path: str, own: Pack) -> Pack:
+    place = Path(path)
+    if place.is_dir():
+        return _in(place, path)
+    if not place.is_file():
+        raise Damaged("there is no such file or folder")
+    if place.suffix == ".json":
+        return _with_driver(place, own)
+    try:
+        return _in(zipfile.Path(place), path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise Damaged(str(error)) from None
+
+
+def _in(place: Any, origin: str) -> Pack:
+    """The pack in a folder or an archive: itself, or as the wheel has it."""
+    inner = place / "dractl_facts" / "data"
+    folder = inner if inner.is_dir() else place
+    return Pack(folder=folder, origin=origin, head=head_of(folder))
+
+
+def _with_driver(place: Path, own: Pack) -> Pack:
+    """The built-in pack with one driver more, or with another file for a driver."""
+    content = Pack(folder=place.parent, origin="", head=own.head).data(place.name)
+    try:
+        name = msgspec.json.decode(content, type=_Named).name
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Damaged(str(error)) from None
+    if not _NAME.match(name):
+        raise Damaged(f"{name!r} is not the name of a driver")
+    return Pack(folder=own.folder, origin=str(place), head=own.head, extra={f"drivers/{name}.json": content})
+
+
+class _Named(Struct, frozen=True):
+    name: str
