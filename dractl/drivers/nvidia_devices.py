@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     """The GPU's place. Its address is NVML's own; the rest is in sysfs, which may not show the function."""
-    domain, _, rest = bdf.partition(":")
-    before = f"{int(domain, 16):08x}:{rest}"
-    return {PCI_BUS_ID: _short(bdf), "pcieBusID": before, **pcie_root(pci), **numa(pci, options)}
+    address = _short(bdf)
+    return {PCI_BUS_ID: address, "pcieBusID": address, **pcie_root(pci), **numa(pci, options)}
 
 
 def _short(bdf: str) -> str:

@@ -83,9 +83,10 @@ def test_attributes_by_version(version: str, there: set[str], gone: set[str]) ->
     assert not gone & names
 
 
-def test_the_bus_id_before_it_was_standardized_has_an_eight_digit_domain() -> None:
+def test_the_bus_id_before_it_was_standardized() -> None:
+    """go-nvlib v0.8.1 GetPCIBusID cuts NVML's domain to four digits, as in tests/data/slices/eks-t4.yaml."""
     (device,) = inventory(machine(H100), "25.8").devices
-    assert device["attributes"]["pcieBusID"] == {"string": "00000000:1b:00.0"}
+    assert device["attributes"]["pcieBusID"] == {"string": "0000:1b:00.0"}
 
 
 @pytest.mark.parametrize("version", ["24.1", "latest", "", "1"])
