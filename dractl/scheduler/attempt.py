@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
@@ -102,6 +103,8 @@ class Scheduler:
             self.nodes = nodes_of(state)
         self.held = AllocatedState.from_claims(state.claims, features)
         self.signatures: Signatures = {} if before is None else before.signatures
+        known = None if before is None or before.slices is not self.slices else before.__dict__.get("_groups")
+        self._alike: Groups | None = None if known is None else known.holding(self.held)
         # What the node filters said of a pod stays true as long as pods and nodes are the same.
         self.snapshot: Snapshot
         self.filtered: dict[object, tuple[Raw, NodeFilters, _Refused]]
@@ -118,6 +121,10 @@ class Scheduler:
                 classes=None if _same(before.state, state, "DeviceClass") else state.classes,
                 state=self.held,
             )
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return Groups(self.slices, self.held, self.signatures) if self._alike is None else self._alike
 
     def compile(self, expression: str) -> Program:
         """A selector, or a part of one, as the scheduler compiles it."""
@@ -193,7 +200,7 @@ class Scheduler:
         delegated, mapped = self._delegated(pod), self._mapped(pod)
         rejections = _Refused() if pod is None or not self.state.has("Node") else self._filters(pod, delegated)[1]
         open_claims = tuple(c for c in claims if not c.allocated)
-        groups = Groups(self.slices, self.held, self._names_read(claims), self.signatures)
+        groups = self._groups.reading(self._names_read(claims))
         verdicts = []
         known: dict[Hashable, Verdict | None] = {}
         for node in self.nodes:

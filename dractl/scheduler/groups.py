@@ -5,6 +5,7 @@ Such nodes share one search, and one entry in the answer if there are many of th
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation.nodes import some_term_matches
@@ -53,18 +54,12 @@ def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str
 class Groups:
     """Keys of nodes; two nodes with the same key get the same verdict.
 
-    ``names`` are the attributes that the question reads (:func:`names_read`).
+    ``names`` are the attributes that the question reads (:func:`names_read`); None is any.
     """
 
-    def __init__(
-        self,
-        slices: Iterable[ResourceSlice],
-        held: AllocatedState,
-        names: frozenset[str] | None,
-        known: Signatures | None = None,
-    ) -> None:
-        self.names = names
-        self._read = _Read(names)
+    def __init__(self, slices: Iterable[ResourceSlice], held: AllocatedState, known: Signatures | None = None) -> None:
+        self.names: frozenset[str] | None = None
+        self._read = _Read(None)
         self.known: Signatures = {} if known is None else known  # shared between states
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
@@ -77,14 +72,19 @@ class Groups:
             else:
                 self.reachable.append(item)
         self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
-        self.in_use: dict[tuple[str, str], list[object]] = {}
-        for device in held.devices:
-            self.in_use.setdefault((device.driver, device.pool), []).append(device.device)
-        for device in held.shared:
-            self.in_use.setdefault((device.driver, device.pool), []).append((device.device, "share"))
-        for device, amounts in held.capacity.items():
-            taken = tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
-            self.in_use.setdefault((device.driver, device.pool), []).append((device.device, taken))
+        self.in_use = _in_use(held)
+
+    def holding(self, held: AllocatedState) -> Groups:
+        """The same slices with other devices in use."""
+        found = copy(self)
+        found.in_use = _in_use(held)
+        return found
+
+    def reading(self, names: frozenset[str] | None) -> Groups:
+        """The same slices and devices in use, for a question that reads these attributes."""
+        found = copy(self)
+        found.names, found._read = names, _Read(names)
+        return found
 
     def key(self, node: Raw) -> Hashable:
         """Everything that decides a node's verdict: its pools, devices of them in use, and other slices it reaches."""
@@ -153,3 +153,16 @@ _PLAIN = frozenset({"string", "int", "bool"})
 def _selects(item: ResourceSlice, name: str, labels: Mapping[str, str]) -> bool:
     selector = item.spec.node_selector
     return selector is not None and some_term_matches(selector, name, labels)
+
+
+def _in_use(held: AllocatedState) -> dict[tuple[str, str], list[object]]:
+    """By driver and pool what is in use of it."""
+    found: dict[tuple[str, str], list[object]] = {}
+    for device in held.devices:
+        found.setdefault((device.driver, device.pool), []).append(device.device)
+    for device in held.shared:
+        found.setdefault((device.driver, device.pool), []).append((device.device, "share"))
+    for device, amounts in held.capacity.items():
+        taken = tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
+        found.setdefault((device.driver, device.pool), []).append((device.device, taken))
+    return found

@@ -60,10 +60,12 @@ def after(
     spec: Raw | None = None,
     again: Collection[Key] = (),
     given: Sequence[Change] = (),
+    fitting: Collection[str] | None = None,
 ) -> World:
     """The cluster of ``scheduler`` after ``changes``. ``pod`` is the one that must run; ``spec`` is that of the pods
     that its workload makes after the change, where it changes them. Pods in ``again`` are replaced by a new one of the
-    same name. ``given`` is what happens besides, and what no controller undoes. Raises PatchError."""
+    same name. ``given`` is what happens besides, and what no controller undoes; ``fitting`` are the nodes that
+    are known to fit the pod if nobody is in front of it, None if that is not known. Raises PatchError."""
     before = scheduler.state
     stays = tuple(_kept(before, changes))
     state = apply(apply(before, given), changes)
@@ -73,6 +75,7 @@ def after(
             state = state.replace("Pod", key, _terminating(value))
     owners = _concerned(before, changes)
     among = _touched(before, (*given, *changes))
+    where = None if fitting is None or among is None else among.union(fitting)
     was = {owner: _pods(before, owner) for owner in owners}
     deleted = {
         owner: tuple(p for p in was[owner] if state.get("Pod", _key(p)) is None or _key(p) in stays) for owner in owners
@@ -80,6 +83,10 @@ def after(
     asked = before.get("Pod", pod)
     own = _workload(asked, pod[0])
     made: set[str] = set()
+    created = state.get("Pod", pod)
+    if created is not None and not text_at(created, "metadata", "uid"):
+        state = state.replace("Pod", pod, {**created, "metadata": {**created["metadata"], "uid": pod[1] + _NEW}})
+    wanted = {text_at(asked, "metadata", "uid"), pod[1] + _NEW}
     renewed = {text_at(before.get("Pod", key), "metadata", "uid") for key in again}
     refused: dict[Workload, int] = {}
     said: list[str] = []
@@ -120,11 +127,13 @@ def after(
                     said.append(f"{kind} {'/'.join(key)} cannot make its pod: {why}")
                     continue
                 made.add(fresh["metadata"]["uid"])
+                wanted |= {fresh["metadata"]["uid"]} if owner == own else set()
                 state = state.replace("Pod", _key(fresh), fresh)
-        result = place(running.after(state), entries(pending(state), made | renewed, among, pod))
+        queue = entries(pending(state), made | renewed, wanted, where, among)
+        result = place(running.after(state), queue)
         placed += result.nodes
         running, state = result.scheduler, result.scheduler.state
-        if not acted:
+        if not acted or _runs(before, state, pod, own):
             break
     return World(
         running,

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 class Entry(Struct, frozen=True):
     """A pod in the queue. ``new``: it was made after the change, so that its templates make its claims; ``among`` are
-    the nodes that are tried, None for all."""
+    the nodes that are tried, None for all; ``asked``: it is one of those that the question is about."""
 
     key: Key
     pod: Raw
     new: bool = False
     among: frozenset[str] | None = None
+    asked: bool = False
 
 
 class Placed(Struct, frozen=True):
@@ -62,7 +63,8 @@ def _order(state: ClusterState, pod: Raw) -> tuple[int, str, str]:
 
 
 def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
-    """Tries each pod once, in the order given. Of pods that are alike the others wait once one does."""
+    """Tries each pod once, in the order given, until one has a node that is asked about. Of pods that are alike the
+    others wait once one does."""
     placed: list[tuple[Key, str]] = []
     evicted: list[str] = []
     failed: set[Hashable] = set()
@@ -88,20 +90,26 @@ def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
         state = bound(scheduler, dict(_complete(entry)), node)[2]
         scheduler = scheduler.after(_without_open_claims(state, entry))
         placed.append((entry.key, node.name))
+        if entry.asked:
+            break
     return Placed(scheduler, tuple(placed), tuple(evicted))
 
 
 def entries(
-    waiting_pods: Sequence[tuple[Key, Raw]], made: Collection[str], among: frozenset[str] | None, everywhere: Key
+    waiting_pods: Sequence[tuple[Key, Raw]],
+    made: Collection[str],
+    asked: Collection[str],
+    where: frozenset[str] | None,
+    among: frozenset[str] | None,
 ) -> list[Entry]:
-    """The queue of a changed cluster: pods that were ``made`` since, and the one that is asked about, are tried on all
-    nodes, those in front of them where the change can have helped them."""
+    """The queue of a changed cluster: pods that were ``made`` since, and those ``asked`` about (both by uid), are tried
+    on the nodes ``where``, those in front of them ``among`` the nodes where the change can have helped them."""
     found, last = [], 0
     for key, pod in waiting_pods:
-        made_since = text_at(pod, "metadata", "uid") in made
-        new = made_since or lacks_claims(pod)
-        if made_since or key == everywhere:
-            found.append(Entry(key, pod, new))
+        uid = text_at(pod, "metadata", "uid")
+        new = uid in made or lacks_claims(pod)
+        if uid in made or uid in asked:
+            found.append(Entry(key, pod, new, where, uid in asked))
             last = len(found)
         elif among is None or among:
             found.append(Entry(key, pod, new, among))

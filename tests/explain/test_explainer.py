@@ -189,7 +189,7 @@ def keys(
 
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
     taken = AllocatedState.from_claims(state.claims, Features.for_release("1.37"))
-    groups = Groups(state.slices, taken, names_read(reading, {"expression": expression}))
+    groups = Groups(state.slices, taken).reading(names_read(reading, {"expression": expression}))
     return [groups.key(value) for value in state.all("Node").values()]
 
 

@@ -36,13 +36,14 @@ class Outlook(Struct, frozen=True):
     why: str = ""
 
 
-def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -> Outlook:
-    """The outlook of a candidate; ``changes`` are its changes where a person makes them."""
-    world = _world(problem, candidate, changes)
+def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> Outlook:
+    """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
+    person makes them."""
+    world = _world(problem, candidate, changes, nodes)
     if world is None:
         return Outlook(candidate)
     if world.refused and not world.runs:
-        first_end = _end_first(problem, candidate, changes)
+        first_end = _end_first(problem, candidate, changes, nodes)
         if first_end is not None:
             return Outlook(first_end)
     why = "; ".join((*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world)))))
@@ -52,7 +53,7 @@ def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
 
 
-def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -> World | None:
+def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> World | None:
     """The cluster after a candidate; None where only the pod itself can be looked at: for manifests, other subjects
     than pods, gates, and workloads of kinds whose controllers are not known."""
     question = problem.asked
@@ -65,11 +66,13 @@ def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change]) ->
     try:
         then = apply(problem.state, candidate.trial)
         if not candidate.changes:
-            return after(scheduler, (), question.key, given=candidate.trial, again=_made_again(problem, candidate))
-        again = dict.fromkeys(k for c in changes if isinstance(c, Patch) for k in renewed(problem.state, question, c))
-        bare = [key for key in again if workload_target(problem.state.get("Pod", key), key[0]) is None]
-        bare += [parse_target(c.target)[1] for c in changes if isinstance(c, Patch) and c.target.startswith("Pod/")]
-        deleted = [f"Pod/{'/'.join(key)}" for key in again if key not in bare]
+            again = _made_again(problem, candidate)
+            return after(scheduler, (), question.key, given=candidate.trial, again=again, fitting=nodes)
+        patches = [c for c in changes if isinstance(c, Patch)]
+        renewing = dict.fromkeys(key for c in patches for key in renewed(problem.state, question, c))
+        bare = [key for key in renewing if workload_target(problem.state.get("Pod", key), key[0]) is None]
+        bare += [parse_target(c.target)[1] for c in patches if c.target.startswith("Pod/")]
+        deleted = [f"Pod/{'/'.join(key)}" for key in renewing if key not in bare]
         named = {c.target for c in changes if isinstance(c, Delete)}
         ends = (Delete(target) for target in deleted if target not in named)
         spec = (then.get("Pod", question.key) or pod or {}).get("spec")
@@ -80,6 +83,7 @@ def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change]) ->
             spec=spec,
             again=bare,
             given=tuple(c for c in candidate.trial if c not in changes and _kind(c) not in _SETTLED),
+            fitting=nodes,
         )
     except PatchError:
         return None
@@ -95,7 +99,9 @@ def _kind(change: Change) -> str:
     return str(change.value.get("kind")) if isinstance(change, Create) else parse_target(change.target)[0]
 
 
-def _end_first(problem: Problem, candidate: Candidate, changes: Sequence[Change]) -> Candidate | None:
+def _end_first(
+    problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
+) -> Candidate | None:
     """The candidate with a rollout that ends an old pod before it makes a new one, where no more pods are allowed."""
     owner = workload_target(problem.pod, problem.question.key[0])
     value = None if owner is None else problem.state.get(*parse_target(owner))
@@ -110,7 +116,7 @@ def _end_first(problem: Problem, candidate: Candidate, changes: Sequence[Change]
         effect="; ".join(filter(None, (candidate.effect, "the quota has no room for one pod more while it rolls out"))),
         tried=candidate.trial,
     )
-    world = _world(problem, both, (strategy, *changes))
+    world = _world(problem, both, (strategy, *changes), nodes)
     return both if world is not None and world.runs and not world.failed else None
 
 

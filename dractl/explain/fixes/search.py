@@ -82,7 +82,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
             break
         tried.add(fingerprint)
         fitting = verify(problem, candidate)
-        then = _offered(problem, candidate) if fitting else None
+        then = _offered(problem, candidate, fitting) if fitting else None
         if then is not None and then.fix is None:
             if then.why:
                 vain.setdefault(candidate.title, then.why)
@@ -129,11 +129,11 @@ def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: i
     return Fix(candidate.title, changes, effect, nodes, rank, tried, how, maker)
 
 
-def _offered(problem: Problem, candidate: Candidate) -> Outlook:
-    """What comes of a candidate after which the subject fits."""
+def _offered(problem: Problem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
+    """What comes of a candidate after which the subject by itself fits on ``nodes``."""
     changes = written(problem, candidate)
     assert changes is not None
-    return outlook(problem, candidate, changes)
+    return outlook(problem, candidate, changes, nodes)
 
 
 def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None:
@@ -274,7 +274,7 @@ def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix
             tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
         )
         fitting = verify(problem, both)
-        offered = _offered(problem, both).fix if fitting else None
+        offered = _offered(problem, both, fitting).fix if fitting else None
         if offered is not None:
             return (_fix(problem, offered, fitting, 1),)
     return ()
