@@ -32,6 +32,7 @@ class Holder(Struct, frozen=True):
     since: str | None = None  # RFC 3339, when the claim was allocated
     finished: bool | None = None  # the pod has ended or is gone; None: not in the input
     workload: str | None = None  # Kind namespace/name, of pods that a controller creates
+    consumer: str | None = None  # RESOURCE[.GROUP] NAME, for which the claim is reserved if not for a pod
 
 
 class Devices:
@@ -105,6 +106,12 @@ class Devices:
             claim, "metadata", "creationTimestamp"
         )
         names = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods"]
+        other = next((c for c in maps_at(claim, "status", "reservedFor") if c.get("resource") != "pods"), None)
+        if not names and other is not None:
+            resource = ".".join(filter(None, (text_at(other, "resource"), text_at(other, "apiGroup"))))
+            consumer = f"{resource} {text_at(other, 'name')}"
+            yield Holder("/".join(key), devices, None, since or None, finished=False, consumer=consumer)
+            return
         if not names:
             names = [text_at(p, "metadata", "name") for p in consumers(self.state, key)]
         if not names:

@@ -28,6 +28,24 @@ def is_pending(pod: Raw) -> bool:
     return not text_at(pod, "spec", "nodeName") and text_at(pod, "status", "phase") not in ENDED
 
 
+# Why a container waits and will not run soon (kubernetes pkg/kubelet/images/types.go, pkg/kubelet/container).
+_STUCK = (
+    *("CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"),
+    *("CreateContainerConfigError", "CreateContainerError", "RunContainerError"),
+)
+
+
+def stuck(pod: Raw | None) -> str:
+    """``is in CrashLoopBackOff (57 restarts)``: why a pod on a node does nothing there; empty for others."""
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        for status in maps_at(pod, "status", kind):
+            reason = text_at(status, "state", "waiting", "reason")
+            if reason in _STUCK:
+                restarts = status.get("restartCount")
+                return f"is in {reason}" + (f" ({restarts} restarts)" if restarts else "")
+    return ""
+
+
 def is_new(state: ClusterState, pod: Raw) -> bool:
     """True if a pod was created moments before the cluster was read: controllers and the scheduler may be about to look
     at it."""

@@ -43,6 +43,7 @@ GROUPS = {
     "StorageClass": "storage.k8s.io",
     "PriorityClass": "scheduling.k8s.io",
     "PodDisruptionBudget": "policy",
+    "HorizontalPodAutoscaler": "autoscaling",
 }
 # Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
 _PODS_TOGETHER = {

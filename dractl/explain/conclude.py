@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.allocation import Exhausted, Features
 from dractl.cluster.idle import idle
 from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
-from dractl.cluster.state import text_at
+from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain import placed
 from dractl.explain.answer import FITS
 from dractl.explain.diagnose import pods
@@ -27,7 +27,7 @@ from dractl.reasons.devices import DeviceInUse, Tainted
 from dractl.reasons.gangs import GangTooSmall, PodGroupMissing
 from dractl.reasons.nodes import NodeFilter, PinnedNode, Unchecked
 from dractl.reasons.phrases import Scope, first
-from dractl.reasons.scheduling import Mixed, NoConsumer, OtherScheduler, WouldFitNow
+from dractl.reasons.scheduling import InputIncomplete, Mixed, NoConsumer, OtherScheduler, PodDeleting, WouldFitNow
 from dractl.reasons.selectors import SelectorFalse
 from dractl.reasons.workloads import HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas
 from dractl.scheduler.attempt import Scheduler
@@ -239,12 +239,13 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     notes = (
         *conclusion.notes,
         *pods.outranked(case, conclusion.causes),
+        *pods.failing(case, conclusion.causes),
         *pods.undeclared_features(case),
         *placed.unused(case.question.value, case.attempt.claims),
         *diagnosis.group.notes,
     )
     conclusion = replace(conclusion, notes=notes)
-    without = _not_created(case, conclusion) or _resting(case, conclusion)
+    without = _leaving(case, conclusion) or _not_created(case, conclusion) or _resting(case, conclusion)
     if without is not None:
         return without
     bug = pods.known_bug(case)
@@ -265,6 +266,17 @@ def _pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     if other is None and not case.attempt.stopped:
         other = _binding(case, conclusion)
     return other or conclusion
+
+
+def _leaving(case: Case, conclusion: Conclusion) -> Conclusion | None:
+    """Conclusion for a pod that is being deleted; None for others."""
+    metadata = map_at(case.question.value, "metadata")
+    since = text_at(metadata, "deletionTimestamp")
+    if not since:
+        return None
+    finalizers = tuple(str(name) for name in list_at(metadata, "finalizers"))
+    cause = PodDeleting(pod="/".join(case.question.key), since=since, finalizers=finalizers)
+    return of_cause("blocked", cause, conclusion.scheduler_message, conclusion.notes)
 
 
 def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
@@ -341,6 +353,10 @@ def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         held_back = _held_back(case, fitting, foreign)
         if held_back is not None:
             return replace(held_back, scheduler_message=message, notes=conclusion.notes)
+        lacking = pods.lacking(case, message)
+        if lacking:
+            cause = InputIncomplete(said_by=message.partition(" preemption:")[0].rstrip("."), absent=lacking)
+            return of_cause("blocked", cause, message, conclusion.notes)
     elsewhere = (f"the pod's condition says, of what is not checked here: {of_nodes(*part)}" for part in foreign)
     conclusion = replace(conclusion, notes=(*conclusion.notes, *elsewhere))
     if any(count is None for count, _ in foreign):

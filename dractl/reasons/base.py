@@ -203,6 +203,14 @@ class InUse(Held, frozen=True, kw_only=True):
     """Devices that a request could use if others did not hold them."""
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
+        for holder in [holder for holder in self.holders if holder.consumer][:1]:
+            resource, _, name = str(holder.consumer).partition(" ")
+            namespace = holder.claim.partition("/")[0]
+            yield NextStep(
+                f"have the owner of {holder.consumer} end it, or what it runs: claim {holder.claim} is reserved for "
+                "it, so to delete the claim would only leave it Terminating",
+                f"kubectl get {resource} {name} -n {namespace}",
+            )
         yield NextStep(
             "wait until a holder ends, scale down the workload that holds the devices, or add a node with more of them",
             "kubectl get resourceclaims -A -o wide",

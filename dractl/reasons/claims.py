@@ -52,6 +52,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
     none_known: bool = False
     unlabelled: str | None = None
     template: str | None = None
+    is_template: bool = False  # a ResourceClaimTemplate has the name
 
     @classmethod
     def of_stop(cls, stop: preenqueue.ClaimMissing, scheduler: Scheduler) -> Cause:
@@ -71,9 +72,15 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             none_known=not state.listed("ResourceClaim"),
             unlabelled=namespace if unlabelled else None,
             template=None if stop.template is None else f"{namespace}/{stop.template}",
+            is_template=stop.template is None and state.get("ResourceClaimTemplate", stop.claim) is not None,
         )
 
     def sentence(self, names: Names, scope: Scope) -> str:
+        if self.is_template:
+            return (
+                f"claim {self.claim} does not exist; {self.claim} is a ResourceClaimTemplate, which "
+                "resourceClaimTemplateName has to name"
+            )
         if self.none_known:
             why = f"claim {self.claim} is not in the input, which has no ResourceClaim at all"
         elif self.template is not None:
@@ -188,6 +195,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
     nearest: str | None = None
     elsewhere: tuple[str, ...] = ()
     none_known: bool = False
+    is_claim: bool = False  # a ResourceClaim has the name
 
     @classmethod
     def of_stop(cls, stop: preenqueue.TemplateMissing, scheduler: Scheduler) -> Cause:
@@ -199,9 +207,15 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
             nearest=nearest(template, here),
             elsewhere=_elsewhere(state, "ResourceClaimTemplate", template),
             none_known=not state.listed("ResourceClaimTemplate"),
+            is_claim=state.get("ResourceClaim", stop.template) is not None,
         )
 
     def sentence(self, names: Names, scope: Scope) -> str:
+        if self.is_claim:
+            return (
+                f"template {self.template} does not exist; {self.template} is a ResourceClaim, which resourceClaimName "
+                "has to name"
+            )
         if self.none_known:
             why = f"template {self.template} is not in the input, which has no ResourceClaimTemplate at all"
         else:

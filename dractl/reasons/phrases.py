@@ -71,6 +71,8 @@ def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
     """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices."""
 
     def one(holder: Holder) -> str:
+        if holder.consumer:
+            return f"claim {holder.claim}, which is reserved for {holder.consumer}"
         if holder.pod is None:
             return f"claim {holder.claim}, which no pod uses"
         return holder.workload or f"pod {holder.pod}"
@@ -91,7 +93,9 @@ def held_by(holders: Sequence[Holder], most: int = 3) -> str:
     parts = []
     for claim, those in list(by_claim.items())[:most]:
         pods = [h.pod.rpartition("/")[2] + (", ended" if h.finished else "") for h in those if h.pod]
-        users = f"pod {', '.join(pods[:3])}" if pods else "reserved for no pod"
+        consumer = next((h.consumer for h in those if h.consumer), None)
+        nobody = f"reserved for {consumer}" if consumer else "reserved for no pod"
+        users = f"pod {', '.join(pods[:3])}" if pods else nobody
         parts.append(f"claim {claim}{times(len(those[0].devices))} ({users})")
     return listed(parts, len(by_claim) - len(parts))
 

@@ -233,6 +233,73 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
         yield twice_wanted(self.resource, asked)
 
 
+class PodDeleting(Cause, frozen=True, kw_only=True):
+    """The pod is being deleted ``since`` (RFC 3339), without ever having had a node: ``finalizers`` keep it."""
+
+    page = ReasonPage(
+        "pod-deleting",
+        "the pod is being deleted, and will not be scheduled",
+        "The pod was deleted and never had a node. Finalizers keep it until the controllers that set them remove them; "
+        "the scheduler does not try it, and nothing of the same name can be created until then.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.metadata.deletionTimestamp} {.metadata.finalizers}'",
+        "See whether the controller of the finalizer runs. If it is gone for good, remove the finalizer.",
+        STOPPED,
+    )
+    found = "finalizers"
+
+    pod: str
+    since: str
+    finalizers: tuple[str, ...] = ()
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        kept = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
+        return f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        pod = f"pod {asked.name} -n {asked.namespace}"
+        if not self.finalizers:
+            yield NextStep("wait until it is gone", f"kubectl get {pod}")
+            return
+        yield NextStep(
+            f"see why the controller that set finalizer {first(self.finalizers)} does not remove it",
+            f"kubectl get {pod} -o yaml",
+        )
+        yield NextStep(
+            "only if that controller is gone for good, remove the pod's finalizers; a pod that replaces it can be "
+            "created then",
+            f"""kubectl patch {pod} --type=merge -p '{{"metadata":{{"finalizers":null}}}}'""",
+        )
+
+
+class InputIncomplete(Cause, frozen=True, kw_only=True):
+    """The scheduler has said why (``said_by``) the pod does not fit, and by the input it would: the input is
+    without (``absent``) nodes, or the objects of all namespaces but one."""
+
+    page = ReasonPage(
+        "input-incomplete",
+        "the scheduler saw more than the input has",
+        "By what the input has, the pod fits; the scheduler says that it does not. It saw nodes, or claims of other "
+        "namespaces, that the input lacks.",
+        "kubectl get pod -n NS NAME -o jsonpath='{.status.conditions}'",
+        "Believe the scheduler's message, and add to the input what is missing.",
+        STOPPED,
+    )
+
+    said_by: str
+    absent: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        what = "nodes, so node filters could not be checked"
+        if self.absent == "namespaces":
+            what = "the claims of other namespaces, so the devices that they hold look free"
+        return f"the scheduler says: {self.said_by}; the input lacks {what}"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        kinds = "nodes" if self.absent == "nodes" else "namespaces,pods,resourceclaims"
+        where = "" if self.absent == "nodes" else " of all namespaces"
+        yield NextStep(f"add the {kinds.replace(',', ', ')}{where} to the input", f"kubectl get {kinds} -A -o yaml")
+
+
 class WouldFitNow(Cause, frozen=True, kw_only=True):
     """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
     it preempts on the node, and waits for."""

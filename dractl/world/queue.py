@@ -11,9 +11,9 @@ from dractl.capacity.binding import bound
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.changes import Delete, apply
-from dractl.cluster.podgroups import object_of
+from dractl.cluster.podgroups import members, object_of
 from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import at, maps_at, text_at
 from dractl.scheduler.snapshot import PodInfo
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
         kind = (entry.key[0], entry.among, kind_of(entry.pod))
         if kind in failed:
             continue
-        group = object_of(entry.pod)
-        if group is not None and waiting(scheduler.state, _complete(entry), scheduler.features) is not None:
+        if object_of(entry.pod) is not None and not _starts(scheduler, entry):
             failed.add(kind)
             continue
         attempt = scheduler.pod(entry.pod, recreated=entry.new, among=entry.among)
@@ -93,6 +92,29 @@ def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
         if entry.asked:
             break
     return Placed(scheduler, tuple(placed), tuple(evicted))
+
+
+def _starts(scheduler: Scheduler, entry: Entry) -> bool:
+    """True if the group of a pod starts. Its other pods keep the claims that they have, whatever their templates would
+    make now."""
+    state, pod = scheduler.state, _complete(entry)
+    others = [other for other in members(state, pod) if text_at(other, "metadata", "name") != entry.key[1]]
+    if any(_outdated(state, entry.key[0], other) for other in others if is_pending(other)):
+        return False
+    return waiting(state, pod, scheduler.features) is None
+
+
+def _outdated(state: ClusterState, namespace: str, pod: Raw) -> bool:
+    """True if a claim of a pod is not what its template makes now."""
+    made = {
+        text_at(s, "name"): text_at(s, "resourceClaimName") for s in maps_at(pod, "status", "resourceClaimStatuses")
+    }
+    for entry in maps_at(pod, "spec", "resourceClaims"):
+        claim = state.get("ResourceClaim", (namespace, made.get(text_at(entry, "name"), "")))
+        template = state.get("ResourceClaimTemplate", (namespace, text_at(entry, "resourceClaimTemplateName")))
+        if claim is not None and template is not None and at(claim, "spec") != at(template, "spec", "spec"):
+            return True
+    return False
 
 
 def entries(

@@ -58,7 +58,7 @@ def test_a_label_that_other_nodes_have_is_no_typing_error() -> None:
     hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "h-1"}, status={"phase": "Running"})
     subject = waiting(spec={"nodeSelector": {POOL: "gpu-h100"}})
     answer = explain("pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), gpus("a-1", "gpu-0"), ONE, held, hog, subject)
-    assert answer.fixes[0].title == "delete pod ml/hog"
+    assert "delete pod ml/hog" in titles(answer)
     assert not any("gpu-a100" in title for title in titles(answer))
 
 

@@ -109,7 +109,7 @@ def test_a_selector_that_is_true_elsewhere_is_no_mistake() -> None:
     devices = slice_of(DRIVER, "a", full, part)
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].type == 'gpu'"))
     answer = explain("pod/p", ANY, node("a"), devices, wanted, *held("a", "hog"), waiting())
-    assert answer.fixes[0].title == "delete pod ml/hog"
+    assert "delete pod ml/hog" in titles(answer)
     assert not any("gpu-partition" in title for title in titles(answer))
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.pods import stuck
 from dractl.cluster.state import at, key_of, list_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.binding import BindingPending
+from dractl.reasons.phrases import first
 from dractl.reasons.scheduling import UpstreamBug
 from dractl.scheduler import binding
+from dractl.scheduler.attempt import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
 from dractl.scheduler.snapshot import PodInfo
@@ -134,6 +137,30 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
             phase = text_at(claim, "status", "phase") or "Pending"
             found.append((name, phase if claim is not None else "missing" if known else "not in the input"))
     yield from sorted(found, key=lambda entry: entry[1] == "Bound")
+
+
+def lacking(case: Case, message: str) -> str:
+    """What the input lacks of what the scheduler saw, where it says something else than what was computed: ``nodes``,
+    or ``namespaces`` if all objects are of one."""
+    state = case.state
+    if state.read_at is not None or state.rights.unread:
+        return ""
+    if not state.has("Node"):
+        return "nodes"
+    where = {key[0] for kind in ("Pod", "ResourceClaim") for key in state.all(kind)}
+    known = {key[1] for key in state.all("Namespace")}
+    if CANNOT_ALLOCATE in message and len(where) == 1 and known == where:
+        return "namespaces"
+    return ""
+
+
+def failing(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
+    """That pods which hold the devices do nothing with them."""
+    held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
+    found = {name: stuck(case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held)}
+    stopped = [f"{name} {why}" for name, why in found.items() if why]
+    if stopped:
+        yield f"{'pods hold' if len(stopped) > 1 else 'a pod holds'} devices and cannot run: {first(stopped)}"
 
 
 def condition_of(pod: Raw) -> Raw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum, auto
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.preference import Preference
 from dractl.objects import Claim, Constraint, Request
 from dractl.reasons.scheduling import Mixed
 
@@ -32,25 +33,6 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Raw = Mapping[str, Any]
-
-
-class Preference(IntEnum):
-    """The order in which an experienced engineer considers fixes."""
-
-    RENEW = auto()  # recreate what is older than what it is made from, which is right by now
-    CORRECT = auto()  # put right what was written wrong: a name, a value, a type
-    AGAIN = auto()  # nothing is wrong any more, or soon: wait, recreate the pod
-    SUPPLY = auto()  # create what is missing
-    RESTORE = auto()  # bring back what is switched off, stuck or broken
-    IDLE = auto()  # free what nobody uses
-    ADMIT = auto()  # let the pod on devices and nodes that are kept from it
-    LESS = auto()  # ask for less
-    ADAPT = auto()  # ask for something else
-    END = auto()  # end pods of others
-    RELAX = auto()  # give up a condition
-    DROP = auto()  # give up a selector or constraint
-    POLICY = auto()  # change what concerns other subjects, too
-    CLUSTER = auto()  # change the cluster itself
 
 
 class Topic(Enum):
@@ -155,7 +137,7 @@ class Candidate(Struct, frozen=True):
         operations = sum(len(c.operations) if isinstance(c, Patch) else 1 for c in self.changes)
         touched = max(map(touches, self.changes), default=SETTING if not self.corrects else OWN)
         ended = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
-        ended = ended if self.preference is Preference.END else 0
+        ended = ended if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE) else 0
         return (self.preference, ended, len(self.changes), operations, touched, self.degree)
 
 

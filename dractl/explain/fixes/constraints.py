@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.base import OfRequest, OfRequests
 from dractl.reasons.constraints import AttributeMissing, AttributeType

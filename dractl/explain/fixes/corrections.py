@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.cel import reading
 from dractl.cel.tokens import tokenize
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import Preference
+from dractl.explain.fixes.preference import Preference
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:

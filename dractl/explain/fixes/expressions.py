@@ -10,8 +10,9 @@ from dractl.cel import reading
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import items, selectors_of
 from dractl.reasons.base import Cause

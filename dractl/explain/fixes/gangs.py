@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.reasons.gangs import GangIncomplete, GangTooSmall
 

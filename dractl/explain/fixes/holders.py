@@ -9,7 +9,8 @@ from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.devices import is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.amounts import NotEnoughTogether
 from dractl.reasons.base import Held
@@ -55,10 +56,12 @@ def holders_of(cause: Cause) -> tuple[Holder, ...]:
 
 
 def _idle(holders: list[Holder]) -> bool:
-    return all(h.pod is None or h.finished for h in holders)
+    return all((h.pod is None and not h.consumer) or h.finished for h in holders)
 
 
 def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
+    if any(h.consumer for _, holders in claims for h in holders):
+        return  # whoever it is reserved for has to give it back: a finalizer keeps it until then
     unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
     left = [claim for claim, holders in claims if all(is_left_over(problem.state, h) for h in holders)]
     pods = [h.pod for claim, holders in claims if claim not in left for h in holders if h.pod]
@@ -80,7 +83,7 @@ def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: in
     slot = Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
     if left and waits and not pods:
         slot = Slot(Topic.WAIT)
-    preference = Preference.END
+    preference = ending.preference
     if waits:
         preference = Preference.RESTORE
     elif all(_idle(holders) for _, holders in claims):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic, own_first
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic, own_first
 from dractl.explain.fixes.edits import append, drop, put
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
@@ -35,6 +36,8 @@ _MOST = 6
 _NAMED = 3  # nodes
 _GIVEN = ("kubernetes.io", "topology.kubernetes.io", "failure-domain.beta.kubernetes.io", "beta.kubernetes.io")
 _HOSTNAME = "kubernetes.io/hostname"
+_ARCH = "kubernetes.io/arch"
+_BUILT = "the image must be built for {}"
 _CORDON = "node.kubernetes.io/unschedulable"
 _DEAD = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -157,11 +160,14 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
                     Preference.CORRECT,
                 )
         operations = append(problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
+        machine = map_at(verdict.node, "metadata", "labels").get(_ARCH)
+        foreign = machine is not None and any(text_at(t, "key") == _ARCH for t in own)
         yield Candidate(
-            f"add a toleration for {names} to the pod",
+            f"tolerate taint {names}" if foreign else f"add a toleration for {names} to the pod",
             (Patch(pod, operations),),
             Slot(Topic.TOLERATION, keys),
-            Preference.ADMIT,
+            Preference.CLUSTER if foreign else Preference.ADMIT,
+            effect=_BUILT.format(machine) if foreign else "",
         )
     left = [t for t in taints if t not in bad]
     untainted = (_node_patch(verdict, _taints(left)),)
@@ -197,7 +203,7 @@ def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
     by_class = text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
     if pod is not None and not by_class:
         yield from _near_labels(problem, verdict, wrong, terms if fails else [])
-        yield from _without_affinity(problem, pod, wrong, fails)
+        yield from _without_affinity(problem, pod, wrong, fails, str(labels.get(_ARCH) or ""))
     elif pod is not None:
         yield from _without_runtime_class(problem, pod, wrong)
     added = dict(wrong)
@@ -313,9 +319,21 @@ def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
     return Candidate(title, (patch,), Slot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
 
 
-def _without_affinity(problem: Problem, pod: str, wrong: Mapping[str, Any], fails: bool) -> Iterator[Candidate]:
+def _without_affinity(
+    problem: Problem, pod: str, wrong: Mapping[str, Any], fails: bool, machine: str
+) -> Iterator[Candidate]:
     operations: list[Mapping[str, Any]] = []
     selector = map_at(problem.question.value, "spec", "nodeSelector")
+    if _ARCH in wrong and not fails and len(wrong) == 1 and machine:
+        path = pointer("spec", "nodeSelector", _ARCH)
+        yield Candidate(
+            f"change nodeSelector {_ARCH} from {wrong[_ARCH]} to {machine}",
+            (Patch(pod, ({"op": "replace", "path": path, "value": machine},)),),
+            Slot(Topic.AFFINITY),
+            Preference.CLUSTER,
+            effect=_BUILT.format(machine),
+        )
+        return
     if wrong and len(wrong) == len(selector):
         operations.append({"op": "remove", "path": "/spec/nodeSelector"})
     else:
@@ -374,7 +392,7 @@ def _end_pods(problem: Problem, verdict: NodeVerdict, pods: tuple[str, ...]) -> 
                 ending.title,
                 ending.changes,
                 Slot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
-                Preference.END if ending.changes else Preference.RESTORE,
+                ending.preference if ending.changes else Preference.RESTORE,
                 effect=ending.effect,
                 degree=position,
                 tried=ending.gone,
@@ -467,15 +485,39 @@ def _spread(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[C
     pod = problem.target if problem.pod is not None else None
     spread = maps_at(problem.question.value, "spec", "topologySpreadConstraints")
     hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
+    least = [i for i in hard if isinstance(spread[i].get("minDomains"), int)]
+    if pod is not None:
+        yield from _fewer_domains(problem, pod, {i: spread[i] for i in least})
     if pod is not None and hard:
         paths = [pointer("spec", "topologySpreadConstraints", i, "whenUnsatisfiable") for i in hard]
-        changes = tuple({"op": "replace", "path": path, "value": "ScheduleAnyway"} for path in paths)
+        removed = [pointer("spec", "topologySpreadConstraints", i, "minDomains") for i in least]
+        changes = (
+            *({"op": "replace", "path": path, "value": "ScheduleAnyway"} for path in paths),
+            *({"op": "remove", "path": path} for path in removed),  # it goes with DoNotSchedule alone
+        )
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
             (Patch(pod, changes),),
             Slot(Topic.SPREAD),
             Preference.RELAX,
         )
+
+
+def _fewer_domains(problem: Problem, pod: str, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
+    """As many domains as there are, where a constraint wants more."""
+    for index, constraint in constraints.items():
+        key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
+        nodes = problem.state.all("Node").values()
+        domains = {map_at(node, "metadata", "labels").get(key) for node in nodes} - {None}
+        for left in range(min(wanted - 1, len(domains)), 0, -1):
+            path = pointer("spec", "topologySpreadConstraints", index, "minDomains")
+            yield Candidate(
+                f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {left}",
+                (Patch(pod, ({"op": "replace", "path": path, "value": left},)),),
+                Slot(Topic.SPREAD),
+                Preference.LESS,
+                degree=wanted - left,
+            )
 
 
 def _named(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:

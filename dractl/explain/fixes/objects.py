@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.settings import recreated
 from dractl.reasons.base import Cause
@@ -44,6 +45,20 @@ def reference(problem: Problem, cause: ClaimMissing | TemplateMissing) -> Iterat
     if full is None or cause.pod_claim is None or entry is None or field not in entry[1]:
         return  # a generated claim: nobody names it
     namespace, _, name = full.partition("/")
+    if (cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim) and problem.pod is not None:
+        meant = "resourceClaimTemplateName" if field == "resourceClaimName" else "resourceClaimName"
+        new = {**{k: v for k, v in entry[1].items() if k != field}, meant: name}
+        change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": new}
+        what = "ResourceClaimTemplate" if field == "resourceClaimName" else "ResourceClaim"
+        yield Candidate(
+            f"name {name} by {meant} instead of {field}",
+            (Patch(problem.target, (change,)),),
+            Slot(Topic.NAME, name),
+            Preference.CORRECT,
+            effect=f"{name} is a {what}",
+            corrects=True,
+        )
+        return
     if cause.nearest and problem.pod is not None:
         path = pointer("spec", "resourceClaims", entry[0], field)
         yield Candidate(
@@ -216,7 +231,7 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
         if ending is not None:
             effect = "; ".join(filter(None, (ending.effect, delays)))
             yield Candidate(
-                ending.title, (*ending.changes, *again), slot, Preference.END, effect=effect, tried=ending.gone
+                ending.title, (*ending.changes, *again), slot, ending.preference, effect=effect, tried=ending.gone
             )
         elif not users:
             deleted = Delete("ResourceClaim/" + "/".join(key))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
-from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.pods import ended, is_pending, stuck
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
@@ -25,6 +25,7 @@ from dractl.cluster.workloads import (
     workload_target,
 )
 from dractl.explain.fixes.edits import moved, parts
+from dractl.explain.fixes.preference import Preference
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ class Ending(Struct, frozen=True):
     changes: tuple[Change, ...]
     gone: tuple[Change, ...]
     effect: str = ""
+    preference: Preference = Preference.END
 
     @property
     def owner(self) -> str | None:
@@ -83,20 +85,37 @@ class Owners:
         endings = [self._leaves(full_name) for full_name in leaving]
         if bare:
             gone = _deletions(bare)
-            endings.append(Ending(f"delete pod {', '.join(bare)}", gone, gone))
+            bare_effect = self._of_bare(bare)
+            endings.append(Ending(f"delete pod {', '.join(bare)}", gone, gone, bare_effect, Preference.LAST))
         for (kind, name, namespace), wanted in made.items():
             smaller = self._smaller(kind, (namespace, name), wanted)
             if smaller is None:
                 return None
             endings.append(smaller)
         gone = tuple(c for e in endings for c in e.gone)
-        effects = [*dict.fromkeys(e.effect for e in endings), *self._budgets(gone)]
+        idle = self._stuck(gone)
+        effects = [*([idle] if idle else []), *dict.fromkeys(e.effect for e in endings), *self._budgets(gone)]
         return Ending(
             " and ".join(e.title for e in endings),
             tuple(c for e in endings for c in e.changes),
             gone,
             "; ".join(filter(None, effects)),
+            Preference.IDLE if idle else max((e.preference for e in endings), default=Preference.END),
         )
+
+    def _of_bare(self, pods: Sequence[str]) -> str:
+        """What is lost with pods that have no controller."""
+        since = {text_at(self.state.get("Pod", key_of(name)), "status", "startTime") for name in pods} - {""}
+        began = f"; it runs since {min(since)}" if len(pods) == 1 and since else ""
+        return f"nothing re-creates {'it' if len(pods) == 1 else 'them'}{began}"
+
+    def _stuck(self, gone: Iterable[Change]) -> str:
+        """Why pods that end do nothing with what they hold; empty unless that is true of all."""
+        ending = [parse_target(c.target)[1] for c in gone if isinstance(c, Delete) and c.target.startswith("Pod/")]
+        why = [stuck(self.state.get("Pod", key)) for key in ending]
+        if not why or not all(why):
+            return ""
+        return f"it {why[0]}" if len(why) == 1 else f"they cannot run: {ending[0][1]} {why[0]}"
 
     def _budgets(self, gone: Iterable[Change]) -> Iterator[str]:
         """The PodDisruptionBudgets that are exhausted and cover a pod that would end: eviction would respect them,
@@ -133,7 +152,8 @@ class Owners:
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
             effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
             effect += "; or wait until it is done"
-            return Ending(f"suspend Job {'/'.join(key)}", (patch,), _deletions("/".join(k) for k in keys), effect)
+            gone = _deletions("/".join(k) for k in keys)
+            return Ending(f"suspend Job {'/'.join(key)}", (patch,), gone, effect, Preference.LAST)
         if kind not in SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
         rank = deletion_rank(kind, active)
@@ -151,7 +171,12 @@ class Owners:
         if marked:
             those = ", ".join(text_at(p, "metadata", "name") for p in marked)
             title += f", {'pods' if len(marked) > 1 else 'pod'} {those} first"
-        return Ending(title, (*(_cheaper(key[0], p) for p in marked), patch), gone)
+        changes = (*(_cheaper(key[0], p) for p in marked), patch)
+        if left:
+            return Ending(title, changes, gone)
+        return Ending(
+            title, changes, gone, "its last replica" if fewer == 1 else "all of its replicas", Preference.OUTAGE
+        )
 
 
 def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:

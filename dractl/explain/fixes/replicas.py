@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from dractl.cluster.changes import Delete, Patch, apply
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.requests import equal
 from dractl.reasons.amounts import NotEnoughTogether

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.base import Cause
 from dractl.reasons.capacity import CapacityMissing

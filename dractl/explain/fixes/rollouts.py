@@ -8,9 +8,10 @@ from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.explain.fixes.settings import recreated
 from dractl.reasons.between import EvictionLoop, OldTemplate

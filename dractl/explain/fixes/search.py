@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import Allocated
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
@@ -13,20 +14,23 @@ from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.candidates import Candidate, Preference, Problem, Slot, Topic, own_first
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, own_first
+from dractl.explain.fixes.managers import manager
 from dractl.explain.fixes.outlook import outlook
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
 from dractl.reasons.limits import ClassMissing
-from dractl.reasons.scheduling import NoConsumer, WouldFitNow
+from dractl.reasons.next_step import NextStep
+from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
 from dractl.world.admission import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.allocation import DeviceID
     from dractl.cluster.changes import Change
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from dractl.explain.answer import Explanation
     from dractl.explain.fixes.outlook import Outlook
     from dractl.model import DeviceTaint
-    from dractl.reasons.next_step import NextStep
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
     Explain = Callable[[ClusterState, Question, int], Explanation]
@@ -45,6 +48,7 @@ _CORRECTED = 2  # corrections that are followed by others
 _FURTHER = 3  # fixes that may follow a correction
 _REASONS = 4  # of what else keeps a pod
 _PAIRED = 8  # changes that are tried two at a time
+_ENDS = (Preference.LAST, Preference.OUTAGE)
 _VAIN = 2  # changes that are named although they do not help
 
 
@@ -60,6 +64,8 @@ class Found(Struct, frozen=True):
 def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
     answers a question about another cluster, with so many fixes."""
+    if isinstance(problem.first, PodDeleting):
+        return Found()  # nothing of its name can be made until it is gone
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
     only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None
@@ -71,7 +77,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     failed: dict[Slot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
     around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
-    vain: dict[str, str] = {}  # changes after which the pod would fit, and what comes of them
+    vain: dict[str, tuple[Candidate, str]] = {}  # after which the pod would fit by itself, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
         if candidate.slot in done or done.intersection(candidate.unless) or fingerprint in tried:
@@ -85,7 +91,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
         then = _offered(problem, candidate, fitting) if fitting else None
         if then is not None and then.fix is None:
             if then.why:
-                vain.setdefault(candidate.title, then.why)
+                vain.setdefault(candidate.title, (candidate, then.why))
         elif then is not None and then.fix is not None:
             done |= {candidate.slot, candidate.slot.topic}
             fixes.append((then.fix, fitting))
@@ -102,18 +108,30 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     shown.sort(key=lambda item: item[0].reluctant)
     if shown and shown[0][0].reluctant:
         shown = []
+    gentle = [item for item in shown if item[0].preference is not Preference.OUTAGE]
+    shown = gentle or shown  # nobody ends the last replica of others where something else helps
     found = tuple(_fix(problem, c, nodes, n + 1) for n, (c, nodes) in enumerate(shown))
-    if all(c.preference >= Preference.RELAX for c, _ in shown):  # what was meant comes before giving it up
+    if all(
+        c.preference >= Preference.RELAX and c.preference not in _ENDS for c, _ in shown
+    ):  # what was meant comes before giving it up
         found = (*_one_after_the_other(problem, [c for c, _ in failed.values()], explain), *found)
     found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
     open_ = [item for slot, item in failed.items() if slot not in done]
     wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in open_)
-    wrong += tuple(f"would not help: {title}: {why}" for title, why in list(vain.items())[:_VAIN])
+    wrong += tuple(f"would not help: {title}: {why}" for title, (_, why) in list(vain.items())[:_VAIN])
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if found or frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
     after = () if found else tuple(step for _, then in open_ for step in then.next)
+    after += () if gentle else tuple(_of_little_use(problem, candidate) for candidate, _ in vain.values())[:_VAIN]
     return Found(found, (*wrong, *held, *others), after)
+
+
+def _of_little_use(problem: Problem, candidate: Candidate) -> NextStep:
+    """A change of which others have the use first."""
+    how = steps(problem.state, problem.question, candidate.changes)
+    command = how[-1].command if len(how) == 1 else ""
+    return NextStep(f"{candidate.title} helps once there is enough for those in front, too", command)
 
 
 def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
@@ -121,12 +139,23 @@ def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: i
     changes = written(problem, candidate)
     assert changes is not None
     restarted = {problem.question.key, *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete))}
-    concerned = [owners.concerned(problem.state, restarted, c) for c in changes if isinstance(c, Patch)]
-    maker = by_hand(problem.state, problem.question, changes)
-    effect = "; ".join(filter(None, (candidate.effect, *concerned, f"change it in {maker}" if maker else "")))
+    concerned = dict.fromkeys(owners.concerned(problem.state, restarted, c) for c in changes if isinstance(c, Patch))
     tried = candidate.trial if candidate.trial != changes else ()
-    how = steps(problem.state, problem.question, changes)
-    return Fix(candidate.title, changes, effect, nodes, rank, tried, how, maker)
+    return _applied(problem, Fix(candidate.title, changes, candidate.effect, nodes, rank, tried), concerned)
+
+
+def _applied(problem: Problem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
+    """A fix with the commands that apply it; without them where somebody would undo what they do."""
+    maker = by_hand(problem.state, problem.question, fix.changes)
+    managed = manager(problem.state, fix.changes)
+    where = f"change it in {maker}" if maker else managed.advice if managed is not None else ""
+    reverted = managed is not None and managed.reverts
+    return replace(
+        fix,
+        effect="; ".join(filter(None, (fix.effect, *remarks, where))),
+        steps=() if reverted else steps(problem.state, problem.question, fix.changes),
+        by_hand=maker or (managed.name if managed is not None and reverted else None),
+    )
 
 
 def _offered(problem: Problem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
@@ -169,21 +198,32 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
         rest = min(further, key=lambda fix: _rewrites(fix.changes, first), default=None)
         if rest is None:
             continue
-        changes = (*first, *rest.changes)
-        tried = (*correction.trial, *(rest.tried or rest.changes))
-        return (
-            Fix(
-                f"{correction.title}, and {rest.title}",
-                changes,
-                "; ".join(filter(None, (correction.effect, rest.effect))),
-                rest.nodes,
-                1,
-                tried if tried != changes else (),
-                steps(problem.state, problem.question, changes),
-                by_hand(problem.state, problem.question, changes),
-            ),
+        changes = (*first, *_without(rest.changes, first))
+        tried = (*correction.trial, *_without(rest.tried or rest.changes, correction.trial))
+        effects = (*correction.effect.split("; "), *rest.effect.split("; "))
+        both = Fix(
+            ", and ".join(dict.fromkeys((correction.title, *rest.title.split(", and ")))),
+            changes,
+            "; ".join(dict.fromkeys(filter(None, effects))),
+            rest.nodes,
+            1,
+            tried if tried != changes else (),
         )
+        return (_applied(problem, both),)
     return ()
+
+
+def _without(later: Sequence[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
+    """The later changes without the operations that earlier ones make already."""
+    done = [(c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations]
+    left: list[Change] = []
+    for change in later:
+        if not isinstance(change, Patch):
+            left += [] if change in earlier else [change]
+            continue
+        operations = tuple(o for o in change.operations if (change.target, o) not in done)
+        left += [Patch(change.target, operations)] if operations else []
+    return tuple(left)
 
 
 def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
@@ -266,12 +306,12 @@ def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix
     for pair in combinations(ordered, 2):
         a, b = own_first(pair)
         both = Candidate(
-            f"{a.title}, and {b.title}",
-            (*a.changes, *b.changes),
+            ", and ".join(dict.fromkeys((*a.title.split(", and "), *b.title.split(", and ")))),
+            (*a.changes, *_without(b.changes, a.changes)),
             a.slot,
             max(a.preference, b.preference),
-            "; ".join(filter(None, (a.effect, b.effect))),
-            tried=(*a.trial, *b.trial) if a.tried or b.tried else (),
+            "; ".join(dict.fromkeys(filter(None, (*a.effect.split("; "), *b.effect.split("; "))))),
+            tried=(*a.trial, *_without(b.trial, a.trial)) if a.tried or b.tried else (),
         )
         fitting = verify(problem, both)
         offered = _offered(problem, both, fitting).fix if fitting else None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.binding import BindingPending
 from dractl.reasons.claims import ClaimNotCreated

@@ -10,8 +10,9 @@ from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevi
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.objects import newest, slice_of
 from dractl.reasons.between import DriverAbsent, UnknownNodes

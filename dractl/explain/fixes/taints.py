@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Preference, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
 from dractl.reasons.devices import Tainted

@@ -1,0 +1,83 @@
+"""Who writes an object: a change of it by hand is undone, or lost with the next release.
+
+Argo CD marks by ``argocd.argoproj.io/tracking-id`` or its instance label, Flux by labels of its kustomize and helm
+controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of the release; a HorizontalPodAutoscaler (KEDA
+makes one, too) writes the replicas of its target.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.cluster.changes import Patch, parse_target
+from dractl.cluster.state import at, map_at, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dractl.cluster.changes import Change
+    from dractl.cluster.state import ClusterState, Key
+
+    Raw = Mapping[str, Any]
+
+_FLUX = (
+    ("kustomize.toolkit.fluxcd.io/", "Flux Kustomization", "in git"),
+    ("helm.toolkit.fluxcd.io/", "Flux HelmRelease", "in its values"),
+)
+
+
+class Manager(Struct, frozen=True):
+    """Who manages an object, and where a change of it belongs; ``reverts``: a change by hand is undone at once."""
+
+    name: str
+    where: str
+    reverts: bool = True
+
+    @property
+    def advice(self) -> str:
+        """``change it in git: Argo CD application llm undoes what is changed by hand``."""
+        undoes = "undoes what is changed by hand" if self.reverts else "undoes it with its next upgrade"
+        return f"change it {self.where}: {self.name} {undoes}"
+
+
+def manager(state: ClusterState, changes: Iterable[Change]) -> Manager | None:
+    """The manager of the first object that changes patch and somebody manages; None if nobody does."""
+    for change in changes:
+        if not isinstance(change, Patch):
+            continue
+        kind, key = parse_target(change.target)
+        scaled = any(str(o["path"]) == "/spec/replicas" for o in change.operations)
+        found = (autoscaler(state, kind, key) if scaled else None) or of_object(state.get(kind, key))
+        if found is not None and not all(str(o["path"]).startswith("/metadata/") for o in change.operations):
+            return found
+    return None
+
+
+def of_object(value: Raw | None) -> Manager | None:
+    """The tool that applies an object; None if nobody does."""
+    labels, annotations = map_at(value, "metadata", "labels"), map_at(value, "metadata", "annotations")
+    tracked = str(annotations.get("argocd.argoproj.io/tracking-id") or "").partition(":")[0]
+    application = tracked or labels.get("argocd.argoproj.io/instance")
+    if application:
+        return Manager(f"Argo CD application {application}", "in git")
+    for prefix, what, where in _FLUX:
+        if labels.get(f"{prefix}name"):
+            namespace = labels.get(f"{prefix}namespace")
+            return Manager(f"{what} {namespace}/{labels[f'{prefix}name']}", where)
+    if labels.get("app.kubernetes.io/managed-by") == "Helm":
+        release = annotations.get("meta.helm.sh/release-name") or labels.get("app.kubernetes.io/instance") or ""
+        return Manager(f"Helm release {release}".strip(), "in the values, too", reverts=False)
+    return None
+
+
+def autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
+    """The HorizontalPodAutoscaler that writes the replicas of a workload; None if none does."""
+    for own, value in state.all("HorizontalPodAutoscaler").items():
+        target = map_at(value, "spec", "scaleTargetRef")
+        if own[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (kind, key[1]):
+            least, most = at(value, "spec", "minReplicas") or 1, at(value, "spec", "maxReplicas")
+            name = f"HorizontalPodAutoscaler {'/'.join(own)} (minReplicas {least}, maxReplicas {most})"
+            return Manager(name, "in minReplicas and maxReplicas")
+    return None
