@@ -6,11 +6,22 @@ tools/facts.py format        one row a line, in every file of dractl/facts/data
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from dractl import facts  # noqa: E402
+from dractl.facts import check, hardware  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 DATA = ROOT / "dractl" / "facts" / "data"
 
 
@@ -36,13 +47,73 @@ def _block(lines: list[str], brackets: str, indent: int) -> str:
     return brackets[0] + "\n" + ",\n".join(inner + line for line in lines) + "\n" + " " * indent + brackets[1]
 
 
+# Names of attributes and capacities as drivers write them in Go: keys of maps, indices of assignments, constants.
+_NAMES = re.compile(
+    r'"(?P<key>[A-Za-z][\w./-]{1,62})"\s*:\s*(?:resourceapi\.Device\w+)?\{\s*(?:String|Int|Bool|Version|Value)'
+    r'|(?:[Aa]ttributes|[Cc]apacit\w+)\["(?P<index>[A-Za-z][\w./-]{1,62})"\]\s*='
+    r'|\b\w*Attr(?:ibute)?[A-Z]\w*\s*=[^"\n]*(?:"[^"\n]*"[^"\n]*)?"/?(?P<constant>[A-Za-z][\w./-]{1,62})"\s*\)?\s*$',
+    re.MULTILINE,
+)
+_OTHER = re.compile(r"(^|/)(vendor|third_party|tests?|e2e|mock\w*|hack|examples?)/")
+_TAG = re.compile(r"(?:[a-z]+-)?v?\d+\.\d+\.\d+\Z")
+
+
+def propose(name: str, checkout: str) -> list[str]:
+    """What the newest commit of a checkout has and the pack lacks, and the other way round; and tags."""
+    known = facts.driver(name)
+    found = [f"{name}: {checkout} at {_git(checkout, 'log', '-1', '--format=%h of %cs').strip()}"]
+    for line in _git(checkout, "tag", "--format=%(refname:short) %(creatordate:short)").splitlines():
+        tag, day = line.split()
+        if _TAG.match(tag) and tag not in known.names and known.is_newer(tag):
+            found.append(f"version  {json.dumps({'name': tag, 'tags': [tag], 'released': day})}")
+    code = dict(_code(checkout))
+    rows = {row.name.rpartition("/")[2]: row for row in (*known.attributes, *known.capacities)}
+    names = {next(filter(None, match.groups())): path for path, text in code.items() for match in _NAMES.finditer(text)}
+    for attribute, path in sorted(names.items()):
+        if attribute.rpartition("/")[2] not in rows:
+            found.append(f"new      {json.dumps({'name': attribute, 'since': 'main', 'source': path})}")
+    texts = {one for text in code.values() for one in re.findall(r'"(?:[^"\n]*/)?([\w.-]+)"', text)}
+    for bare, row in sorted(rows.items()):
+        if bare not in texts and row.removed is None:
+            found.append(f"unseen   {row.name}: in no text of the code; removed, or put together")
+    return found
+
+
+def _code(checkout: str) -> Iterator[tuple[str, str]]:
+    """The Go files of the driver itself, with their text."""
+    for path in _git(checkout, "ls-tree", "-r", "--name-only", "HEAD").splitlines():
+        if path.endswith(".go") and not path.endswith("_test.go") and not _OTHER.search(path):
+            yield path, _git(checkout, "show", f"HEAD:{path}")
+
+
+def _git(checkout: str, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", checkout, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def unknown_mig(config: str) -> list[str]:
+    """PCI ids in mig-parted's configuration (``0x233010DE``: device and vendor) that no product has."""
+    ids = sorted(set(re.findall(r"0x([0-9A-Fa-f]{4})10DE", Path(config).read_text(encoding="utf-8"))))
+    products = {row.get("device", "").lower(): name for name, row in hardware.products().products["nvidia"].items()}
+    return [f"0x{one.lower()}: no product" for one in ids if f"0x{one.lower()}" not in products]
+
+
 def main(arguments: list[str]) -> int:
-    if arguments == ["format"]:
-        for path in sorted(DATA.rglob("*.json")):
-            path.write_text(written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8")
-        return 0
-    print(__doc__, file=sys.stderr)
-    return 2
+    match arguments:
+        case ["format"]:
+            for path in sorted(DATA.rglob("*.json")):
+                path.write_text(written(json.loads(path.read_text(encoding="utf-8"))) + "\n", encoding="utf-8")
+        case ["old", *day]:
+            today = date.fromisoformat(day[0]) if day else date.today()
+            print("\n".join(f"{name}: {age} days" for name, age in check.old(facts.current(), today)))
+        case ["propose", name, checkout]:
+            print("\n".join(propose(name, checkout)))
+        case ["mig", config]:
+            print("\n".join(unknown_mig(config)))
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.drivers import neuron_groups
 from dractl.errors import UsageError
+from dractl.facts import driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +21,14 @@ CLOUDS = ("aws", "azure", "gce", "oke", "alibaba")
 _DRIVER = "dra.net"
 _MAX_TEXT = 64
 
-# Provider -> the attributes that all devices have, by the part of the name after the provider's domain.
-_PLACES = {
-    "gce": ("block", "subBlock", "host"),
-    "azure": ("placementGroupId", "interconnectGroupId", "interconnectSubgroupId"),
-    "oke": ("hpcIslandId", "networkBlockId", "localBlockId", "rackId", "gpuMemoryFabricId"),
-}
-_TYPES = {"gce": "machineType", "azure": "vmSize", "alibaba": "instanceType"}
+_TYPES = {"gce": "machineType", "azure": "vmSize", "alibaba": "instanceType", "oke": "shape"}
+
+
+def _places(cloud: str | None) -> tuple[str, ...]:
+    """The attributes of a provider that all devices have and that are settings here, without the provider's domain."""
+    known = driver(_DRIVER)
+    published = {row.name for row in known.attributes}
+    return tuple(row.name for row in known.settings if f"{cloud}.dra.net/{row.name}" in published)
 
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
@@ -37,7 +39,7 @@ def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, 
     _refuse_other(cloud, options)
     dmi = machine.host.product if cloud == "aws" else None
     kind = options.setting(_DRIVER, "instanceType") or machine.host.instance_type or dmi
-    common = {f"{cloud}.dra.net/{name}": options.setting(_DRIVER, name) for name in _PLACES.get(cloud or "", ())}
+    common = {f"{cloud}.dra.net/{name}": options.setting(_DRIVER, name) for name in _places(cloud)}
     if cloud in _TYPES:
         common[f"{cloud}.dra.net/{_TYPES[cloud]}"] = kind
     drivers = {pci.bdf: pci.driver for pci in machine.pci_devices}
@@ -60,8 +62,8 @@ def _by_dmi(machine: Machine) -> str | None:
 
 
 def _refuse_other(cloud: str | None, options: Options) -> None:
-    for owner, names in _PLACES.items():
-        for name in names:
+    for owner in CLOUDS:
+        for name in _places(owner):
             value = options.setting(_DRIVER, name)
             if value is not None and owner != cloud:
                 found = f"the machine is on {cloud}" if cloud else "the machine is on no known cloud"

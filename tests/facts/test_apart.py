@@ -1,0 +1,86 @@
+"""What is known of the outside stands in the pack: no comparison with a version or a date, and no table of attributes,
+stands in code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dractl import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(facts.__file__).parent.parent
+VERSION = re.compile(r"v?\d{1,4}\.\d{1,3}(\.\d+)?\Z|\d{4}-\d\d-\d\d\Z")
+MANY = 4
+ATTRIBUTES = frozenset(
+    row.name.rpartition("/")[2]
+    for name in facts.names()
+    for row in (*facts.driver(name).attributes, *facts.driver(name).capacities)
+)
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith("facts/"):
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def texts(node: ast.AST) -> list[str]:
+    """The strings in a literal: itself, or the items of a tuple, list or set."""
+    items = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+
+
+def compared(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                yield from (text for text in texts(side) if VERSION.match(text))
+
+
+def tables(tree: ast.Module) -> Iterator[list[str]]:
+    """Literals that only list attributes; a device is made of a map whose values are computed."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            constant = all(isinstance(value, ast.Constant) for value in node.values)
+            names = [text for key in node.keys if key is not None and constant for text in texts(key)]
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+            names = texts(node)
+        else:
+            continue
+        known = [name for name in names if name.rpartition("/")[2] in ATTRIBUTES]
+        if len(known) >= MANY and len(known) == len(names):
+            yield known
+
+
+COMPARED = {
+    "allocation/build.py": {"1.34"},
+    "allocation/features.py": {"1.34", "1.36"},
+    "allocation/result.py": {"1.34"},
+    "explain/conclude.py": {"1.37"},
+    "scheduler/prebind.py": {"1.35"},
+    "scheduler/quota.py": {"1.34"},
+}
+"""What the scheduler of a release does; to become changes of kubernetes.json. Nothing is added here."""
+TABLES = {
+    "lint/rules/dra603_domain_is_an_attribute.py": {"model", "productName", "memory", "vendor"},
+    "lint/rules/dra767_unequal_devices_in_pool.py": {"type", "model", "productName", "profile"},
+}
+"""Words of many drivers, by which a mistake is recognised: no driver's attributes."""
+
+
+def test_no_version_and_no_date_is_compared_in_code() -> None:
+    found = {name: set(compared(tree)) for name, tree in trees()}
+    new = {name: texts - COMPARED.get(name, set()) for name, texts in found.items()}
+    assert not {name: texts for name, texts in new.items() if texts}
+
+
+def test_no_table_of_attributes_stands_in_code() -> None:
+    found = {name: {one for names in tables(tree) for one in names} for name, tree in trees()}
+    new = {name: names - TABLES.get(name, set()) for name, names in found.items()}
+    assert not {name: names for name, names in new.items() if names}

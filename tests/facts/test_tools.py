@@ -1,0 +1,64 @@
+"""The command that compares the pack with a driver's repository."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dractl import facts
+
+if TYPE_CHECKING:
+    import pytest
+
+TOOL = Path(__file__).parent.parent.parent / "tools" / "facts.py"
+CODE = """package main
+const AttributeNew = Prefix + "/" + "brandNew"
+func device() {
+	attributes := map[string]resourceapi.DeviceAttribute{
+		"index": {IntValue: &index},
+		"model": resourceapi.DeviceAttribute{StringValue: &model},
+	}
+	attributes["another"] = value
+}
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    names = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", folder, *names, *arguments], check=True, capture_output=True)
+
+
+def run(*arguments: str | Path) -> str:
+    return subprocess.run([sys.executable, TOOL, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def test_rows_are_proposed(tmp_path: Path) -> None:
+    (tmp_path / "gpu.go").write_text(CODE, encoding="utf-8")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "code")
+    git(tmp_path, "tag", "v99.1.0")
+    out = run("propose", "gpu.example.com", tmp_path)
+    assert '"name": "brandNew"' in out
+    assert '"name": "another"' in out
+    assert '"tags": ["v99.1.0"]' in out
+    assert '"name": "index"' not in out
+    assert "unseen   uuid" in out
+
+
+def test_the_files_are_in_the_form_that_the_command_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Path(facts.__file__).parent / "data"
+    before = {path: path.read_bytes() for path in data.rglob("*.json")}
+    run("format")
+    changed = [path.name for path, content in before.items() if path.read_bytes() != content]
+    for path, content in before.items():
+        path.write_bytes(content)
+    assert changed == []
+
+
+def test_ids_without_a_product(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("device-filter: [0x233010DE, 0xFFFF10DE]", encoding="utf-8")
+    assert run("mig", config) == "0xffff: no product\n"
