@@ -45,7 +45,8 @@ def why_not(machine: Machine, options: Options, *, passthrough: bool, dynamic: b
     if passthrough and options.has(NAME, "vfio-devices") and not machine.numa_nodes:
         # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of kernels with CONFIG_NUMA.
         return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
-    if machine.host.module_aliases is False and options.has(NAME, "vfio-variants") and any(vfio_gpus(machine)):
+    modules = machine.host.module_aliases is not False or not options.has(NAME, "vfio-variants")
+    if passthrough and not modules and any(vfio_gpus(machine)):
         # go-nvlib pkg/nvpassthrough FindBestVFIOVariant, asked of each GPU.
         return f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is missing"
     lost = unreachable(machine)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ("gpu=2,nic=1", "all on one PCIe root", 1),
         ("gpu=2,rdma=2", "all on one PCIe root", 1),
         ("gpu=4,nic=4", "2 gpu + 2 nic on one PCIe root, 2 times", 2),
-        ("gpu=4", "2 gpu on one PCIe root, 2 times", 2),
+        ("gpu=4", "2 gpu on one PCIe root, 2 times, all on one NUMA node", 3),  # gpu.nvidia.com 0.5 has numaNode
         ("gpu=3,nic=1", "not aligned: no PCIe root or NUMA node of this node has them all", 0),
         ("gpu", "one device", 0),
     ],
