@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.cluster.paste import command
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
@@ -69,7 +70,8 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
                 (f"ResourceClaim/{name}",),
                 (
                     NextStep(
-                        "delete the claim if nobody needs it", f"kubectl delete resourceclaim {key[1]} -n {key[0]}"
+                        "delete the claim if nobody needs it",
+                        command("kubectl delete resourceclaim {} -n {}", key[1], key[0]),
                     ),
                 ),
             )
@@ -79,7 +81,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
 
 
 def _delete(key: Key) -> str:
-    return f"kubectl delete resourceclaim {key[1]} -n {key[0]}"
+    return command("kubectl delete resourceclaim {} -n {}", key[1], key[0])
 
 
 def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
@@ -87,7 +89,7 @@ def _deleting(key: Key, claim: Raw, devices: str) -> Problem:
     users = reserved_for(claim)
     finalizers = [str(f) for f in list_at(claim, "metadata", "finalizers")]
     waits = users or (f"finalizer {', '.join(finalizers)}" if finalizers else "nobody")
-    step = NextStep("see who uses it", f"kubectl describe resourceclaim {key[1]} -n {key[0]}")
+    step = NextStep("see who uses it", command("kubectl describe resourceclaim {} -n {}", key[1], key[0]))
     return Problem(
         "claim-deleting",
         f"claim {name} holds {devices} and waits for its deletion on {waits}",
@@ -138,7 +140,7 @@ def _ended_groups(state: ClusterState, key: Key, users: list[Raw], devices: str)
         (
             NextStep(
                 "delete the PodGroup if it gets no further pods: it keeps the claim",
-                f"kubectl delete podgroups.scheduling.k8s.io {groups[0]} -n {namespace}",
+                command("kubectl delete podgroups.scheduling.k8s.io {} -n {}", groups[0], namespace),
             ),
         ),
     )
@@ -188,7 +190,7 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
         if row.node is not None and nodes and row.node not in nodes:
             step = NextStep(
                 "delete its slices if the node is gone for good",
-                f"kubectl get resourceslices --field-selector spec.nodeName={row.node}",
+                command("kubectl get resourceslices --field-selector spec.nodeName={}", row.node),
             )
             message = f"pool {name} belongs to node {row.node}, which does not exist"
             yield Problem("node-gone", message, _slices(state, row), (step,))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.cluster.paste import command
 from dractl.cluster.state import map_at, maps_at, text_at
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def idle(kind: str, key: Key, value: Raw | None) -> Idle | None:
     if not text_at(value, "metadata", "uid"):
         return None
     namespace, name = key
-    called, short = f"{kind} {namespace}/{name}", f"{kind.lower()} {name} -n {namespace}"
+    called = f"{kind} {namespace}/{name}"
     spec, conditions = map_at(value, "spec"), maps_at(value, "status", "conditions")
     over = {text_at(c, "type"): c for c in conditions if c.get("status") == "True"} if kind == "Job" else {}
     for condition, word in (("Complete", "is done"), ("Failed", "has failed")):
@@ -41,14 +42,15 @@ def idle(kind: str, key: Key, value: Raw | None) -> Idle | None:
         queue = text_at(value, "metadata", "labels", _QUEUE)
         if queue:
             why = f"{called} is suspended until LocalQueue {namespace}/{queue} of Kueue admits it"
-            return Idle(why, f"kubectl get workloads.kueue.x-k8s.io -n {namespace}")
-        resume = """--type=merge -p '{"spec":{"suspend":false}}'"""
-        return Idle(f"{called} is suspended (spec.suspend) and creates no pods", f"kubectl patch {short} {resume}")
+            return Idle(why, command("kubectl get workloads.kueue.x-k8s.io -n {}", namespace))
+        suspended = '{"spec":{"suspend":false}}'
+        resume = command("kubectl patch {} {} -n {} --type=merge -p {}", kind.lower(), name, namespace, suspended)
+        return Idle(f"{called} is suspended (spec.suspend) and creates no pods", resume)
     if kind == "Deployment" and spec.get("paused") is True:
-        resume = f"kubectl rollout resume deployment/{name} -n {namespace}"
+        resume = command("kubectl rollout resume deployment/{} -n {}", name, namespace)
         return Idle(f"{called} is paused (spec.paused) and creates no pods of a new template", resume)
     if spec.get("replicas") == 0:
-        resume = f"kubectl scale {kind.lower()}/{name} -n {namespace} --replicas=1"
+        resume = command("kubectl scale {}/{} -n {} --replicas=1", kind.lower(), name, namespace)
         return Idle(f"{called} has 0 replicas", resume)
     if spec.get("parallelism") == 0:
         return Idle(f"{called} has parallelism 0 and creates no pods")

@@ -16,6 +16,7 @@ from msgspec import Struct
 from dractl.cluster import kubectl
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.kubectl import Login, Result
+from dractl.cluster.paste import nameable
 from dractl.cluster.podgroups import resource_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.rights import Rights, Unread
@@ -351,7 +352,9 @@ class _Reading(Struct, frozen=True):
             for kind, api_version in wanted:
                 tell(f"reading {kind}")
                 group, _, version = api_version.rpartition("/")
-                newest += self.optional(".".join(filter(None, (kind.lower(), version, group))), scope)
+                resource = ".".join(filter(None, (kind.lower(), version, group)))
+                if nameable(resource):  # an API server takes any text here, and kubectl reads "--raw=..." as an option
+                    newest += self.optional(resource, scope)
             known |= {kind for kind, _ in owners}
             if not newest:
                 return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
 from dractl.model import DecodeError, decode, pod_templates
@@ -112,7 +113,7 @@ class ClusterState:
                 continue
             if not add(kinds, value, namespace or DEFAULT_NAMESPACE):
                 raise _unnamed(document)
-            if (path := _unprintable(value)) is not None:
+            if (path := _unnameable(value)) is not None:
                 raise _no_name(document, path)
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
 
@@ -282,7 +283,7 @@ def _unnamed(document: Document) -> InputError:
     return InputError(what, place=f"{place.file}:{place.line}:{place.column}", hint=hint)
 
 
-def _unprintable(value: Mapping[str, Any]) -> Path | None:
+def _unnameable(value: Mapping[str, Any]) -> Path | None:
     """Where an object has a name that no API server takes because of its characters. A dump can come from anywhere, and
     names end up on terminals, in logs of CI and in commands to paste."""
     named: list[tuple[Path, object]] = [(path, at(value, *path)) for path in _NAMES]
@@ -290,10 +291,10 @@ def _unprintable(value: Mapping[str, Any]) -> Path | None:
         devices = at(value, "spec", "devices")
         for index, device in enumerate(devices if isinstance(devices, list) else ()):
             name = device.get("name") if isinstance(device, dict) else None
-            if isinstance(name, str) and not name.isprintable():
+            if isinstance(name, str) and name and not nameable(name):
                 return ("spec", "devices", index, "name")
         named += [(path, at(value, *path)) for path in _NAMES_OF_SLICES]
-    return next((path for path, name in named if isinstance(name, str) and not name.isprintable()), None)
+    return next((path for path, name in named if isinstance(name, str) and name and not nameable(name)), None)
 
 
 _NAMES: Final[tuple[Path, ...]] = (("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace"))
@@ -303,8 +304,10 @@ _NAMES_OF_SLICES: Final[tuple[Path, ...]] = (("spec", "driver"), ("spec", "nodeN
 def _no_name(document: Document, path: Path) -> InputError:
 
     place = document.locate(path)
+    name = at(document.value, *path)
+    holds = "holds control characters" if not name.isprintable() else f"is {name!r}"
     return InputError(
-        f"{dotted(path)} of this {document.kind} holds control characters; no API server takes such a name",
+        f"{dotted(path)} of this {document.kind} {holds}; no API server takes such a name",
         place=f"{place.file}:{place.line}:{place.column}",
         hint="dractl lint says what is allowed in a name",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.idle import idle
+from dractl.cluster.paste import command
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.next_step import Asked, NextStep
 
@@ -39,7 +40,7 @@ def next_steps(
         steps.append(
             NextStep(
                 f"see what the scheduler says about the {asked.kind.lower()} now",
-                f"kubectl describe {asked.kind.lower()} {asked.name} -n {asked.namespace}",
+                command("kubectl describe {} {} -n {}", asked.kind.lower(), asked.name, asked.namespace),
             )
         )
     return tuple(steps[:_MOST])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from dractl.cluster.paste import command
 from dractl.reasons.next_step import NextStep
 from dractl.reasons.phrases import Scope, by_whom, held_by
 
@@ -209,7 +210,7 @@ class InUse(Held, frozen=True, kw_only=True):
             yield NextStep(
                 f"have the owner of {holder.consumer} end it, or what it runs: claim {holder.claim} is reserved for "
                 "it, so to delete the claim would only leave it Terminating",
-                f"kubectl get {resource} {name} -n {namespace}",
+                command("kubectl get {} {} -n {}", resource, name, namespace),
             )
         yield NextStep(
             "wait until a holder ends, scale down the workload that holds the devices, or add a node with more of them",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, soon
 from dractl.reasons.phrases import Scope, first
@@ -57,7 +58,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         node = self.places[0]
         if self.unready:
-            yield NextStep(f"see why node {node} does not answer", f"kubectl describe node {node}")
+            yield NextStep(f"see why node {node} does not answer", command("kubectl describe node {}", node))
         else:
             yield NextStep(f"see which nodes there are: {node} is gone", "kubectl get nodes -o wide")
 
@@ -310,16 +311,16 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         if account:
             yield NextStep(
                 f"create ServiceAccount {account}, or correct serviceAccountName where the pods are written",
-                f"kubectl get serviceaccounts -n {asked.namespace}",
+                command("kubectl get serviceaccounts -n {}", asked.namespace),
             )
         exceeded = _QUOTA.search(self.event)
         if exceeded is not None:
             yield NextStep(
                 f"raise quota {exceeded[1]}, or lower what the pods ask for (requested: {exceeded[2]}; "
                 f"limited: {exceeded[3]})",
-                f"kubectl edit resourcequota {exceeded[1]} -n {asked.namespace}",
+                command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
             )
         yield NextStep(
             "see why the pods are refused",
-            f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate",
+            command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
 from dractl.reasons.limits import GateOff
 from dractl.reasons.next_step import NextStep
@@ -78,5 +79,6 @@ class BindingFailed(OfClaim, frozen=True, kw_only=True):
 def _conditions(claim: str | None, asked: Asked) -> NextStep:
     name = (claim or "").rpartition("/")[2]
     return NextStep(
-        "see which conditions the driver has set", f"kubectl get resourceclaim {name} -n {asked.namespace} -o yaml"
+        "see which conditions the driver has set",
+        command("kubectl get resourceclaim {} -n {} -o yaml", name, asked.namespace),
     )

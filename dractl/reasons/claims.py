@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.cluster.state import map_at
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
@@ -105,11 +106,13 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
         if self.none_known:
             yield add_the_rest("ResourceClaim")
         elif self.template is None:
-            yield NextStep("see which claims the namespace has", f"kubectl get resourceclaims -n {asked.namespace}")
+            yield NextStep(
+                "see which claims the namespace has", command("kubectl get resourceclaims -n {}", asked.namespace)
+            )
         else:
             yield NextStep(
                 "recreate the pod, and its claim with it; devices that are in use stay so until their pods end",
-                f"kubectl delete pod {asked.name} -n {asked.namespace}",
+                command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
 
 
@@ -171,7 +174,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
             yield NextStep(
                 f"change template {self.template} so that its claims are accepted (their labels are its "
                 f"spec.metadata.labels)" + (f": {asks}" if asks else ""),
-                f"kubectl edit resourceclaimtemplate {template} -n {namespace}",
+                command("kubectl edit resourceclaimtemplate {} -n {}", template, namespace),
             )
         else:
             yield NextStep(f"{soon(self.new)}{CONTROLLERS.text}", CONTROLLERS.command)
@@ -231,7 +234,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
         text = f"create template {name}, or correct its name where the pod is written"
         if self.nearest:
             text = f"replace the name {name} by {self.nearest} where the pod is written, and recreate the pod"
-        yield NextStep(text, f"kubectl get resourceclaimtemplates -n {asked.namespace}")
+        yield NextStep(text, command("kubectl get resourceclaimtemplates -n {}", asked.namespace))
 
 
 class ClaimNotOwned(OfClaim, frozen=True, kw_only=True):
@@ -301,7 +304,9 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
         return why
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
-        yield NextStep("see who still uses the claim", f"kubectl get resourceclaims -n {asked.namespace} -o wide")
+        yield NextStep(
+            "see who still uses the claim", command("kubectl get resourceclaims -n {} -o wide", asked.namespace)
+        )
 
 
 class ClaimUnsetSource(OfClaim, frozen=True, kw_only=True):
@@ -355,12 +360,12 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
         if any("kueue" in gate for gate in self.gates):
             yield NextStep(
                 "see why Kueue has not admitted the pod's Workload",
-                f"kubectl get workloads.kueue.x-k8s.io -n {asked.namespace}",
+                command("kubectl get workloads.kueue.x-k8s.io -n {}", asked.namespace),
             )
         else:
             yield NextStep(
                 f"ask the owner of the gate {self.gates[0]}: it removes the gate when it releases the pod",
-                f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.reasons.next_step import NextStep
 
@@ -44,7 +45,7 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
         resource = _word(self.group).partition("/")[0]
         yield NextStep(
             f"create {self.group}, or see why its controller has not",
-            f"kubectl get {resource}s.scheduling.k8s.io -n {asked.namespace}",
+            command("kubectl get {}s.scheduling.k8s.io -n {}", resource, asked.namespace),
         )
 
 
@@ -72,7 +73,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
         name = self.group.rpartition("/")[2]
         yield NextStep(
             "compare the group with its pods",
-            f"kubectl get podgroups.scheduling.k8s.io {name} -n {asked.namespace} -o yaml",
+            command("kubectl get podgroups.scheduling.k8s.io {} -n {} -o yaml", name, asked.namespace),
         )
 
 
@@ -118,7 +119,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield NextStep(
             f"see how many pods of {self.group} fit, and whether another order or shape would place all",
-            f"dractl explain {_word(self.group)} -n {asked.namespace}",
+            command("dractl explain {} -n {}", _word(self.group), asked.namespace),
         )
 
 
@@ -142,7 +143,7 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield NextStep(
             f"find what creates the pods of {self.group}, and why {self.want - self.have} are missing",
-            f"kubectl get events -n {asked.namespace} --field-selector reason=FailedCreate",
+            command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
         )
 
 
@@ -161,7 +162,8 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
         return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {self.why}"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
-        yield NextStep(f"see what holds back pod {self.pod}", f"dractl explain pod/{self.pod} -n {asked.namespace}")
+        ask = command("dractl explain {} -n {}", f"pod/{self.pod}", asked.namespace)
+        yield NextStep(f"see what holds back pod {self.pod}", ask)
 
 
 def _word(group: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cel import reading
+from dractl.cluster.paste import command
 from dractl.cluster.state import maps_at, text_at
 from dractl.model import Target
 from dractl.model.nearest import nearest
@@ -80,7 +81,9 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
         name = self.quotas[0].rpartition("/")[2] if self.quotas else ""
         yield NextStep(
             "see what uses the quota: raise it, or lower the replicas of a workload in the namespace to what it allows",
-            f"kubectl describe resourcequota {name}".rstrip() + f" -n {asked.namespace}",
+            command("kubectl describe resourcequota {} -n {}", name, asked.namespace)
+            if name
+            else command("kubectl describe resourcequota -n {}", asked.namespace),
         )
 
 

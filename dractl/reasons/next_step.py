@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dractl.cluster.paste import command
 from dractl.cluster.state import key_of
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ MORE_NODES = NextStep(
 
 def pods_on(node: str) -> str:
     """The command that lists the pods of a node."""
-    return f"kubectl get pods -A -o wide --field-selector spec.nodeName={node}"
+    return command("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node)
 
 
 def see_node(node: str) -> NextStep:
-    return NextStep(f"look at node {node}", f"kubectl describe node {node}")
+    return NextStep(f"look at node {node}", command("kubectl describe node {}", node))
 
 
 def twice_wanted(resource: str, asked: Asked) -> NextStep:
@@ -56,12 +57,12 @@ def twice_wanted(resource: str, asked: Asked) -> NextStep:
     return NextStep(
         f"if a claim of the pod provides the device already, remove {resource} from the container's resources.limits "
         "and requests",
-        f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+        command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
     )
 
 
 def see_kubelet(node: str) -> NextStep:
-    return NextStep(f"see whether the kubelet of {node} answers", f"kubectl get node {node} -o wide")
+    return NextStep(f"see whether the kubelet of {node} answers", command("kubectl get node {} -o wide", node))
 
 
 def delete_by_force(pod: str) -> NextStep:
@@ -69,7 +70,7 @@ def delete_by_force(pod: str) -> NextStep:
     namespace, name = key_of(pod)
     return NextStep(
         f"only if that node is gone for good, delete pod {pod} by force",
-        f"kubectl delete pod {name} -n {namespace} --force --grace-period=0",
+        command("kubectl delete pod {} -n {} --force --grace-period=0", name, namespace),
     )
 
 

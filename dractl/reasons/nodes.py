@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.cluster.pods import event_about
 from dractl.cluster.state import text_at
 from dractl.model.nearest import nearest
@@ -189,7 +190,9 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield from _volumes(self.volumes, asked.namespace)
         if not self.volumes:
-            yield NextStep("see what the scheduler says", f"kubectl describe pod {asked.name} -n {asked.namespace}")
+            yield NextStep(
+                "see what the scheduler says", command("kubectl describe pod {} -n {}", asked.name, asked.namespace)
+            )
 
 
 def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[NextStep]:
@@ -198,13 +201,13 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
         if state in ("missing", "not in the input"):
             yield NextStep(
                 f"create PersistentVolumeClaim {name}, or name one that exists where the pod is written",
-                f"kubectl get pvc -n {namespace}",
+                command("kubectl get pvc -n {}", namespace),
             )
             continue
         text = f"see why PersistentVolumeClaim {name} is {state}"
         if state == "Bound":
             text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
-        yield NextStep(text, f"kubectl describe pvc {name} -n {namespace}")
+        yield NextStep(text, command("kubectl describe pvc {} -n {}", name, namespace))
 
 
 def _why_unbound(state: ClusterState, key: Key) -> str:

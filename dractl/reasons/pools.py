@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, NextStep, pods_on
 from dractl.reasons.phrases import Scope, first, plural
@@ -113,10 +114,9 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         if self.slice is None:
             return
-        keys = f" -L {','.join(self.keys)}" if self.keys else ""
         yield NextStep(
             f"see which nodes slice {self.slice} is for: add such a node, or let its driver name these",
-            f"kubectl get nodes{keys}",
+            command("kubectl get nodes -L {}", ",".join(self.keys)) if self.keys else "kubectl get nodes",
         )
 
 
@@ -144,7 +144,7 @@ class OfPool(OfRequest, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield NextStep(
             f"look at the slices of pool {self.pool}, then restart driver {self.driver} where it lags",
-            f"kubectl get resourceslices --field-selector spec.driver={self.driver}",
+            command("kubectl get resourceslices --field-selector spec.driver={}", self.driver),
         )
 
 
@@ -208,8 +208,10 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
         yield NextStep(f"see which DaemonSets of driver {self.driver} run, and uninstall the other one", DAEMONSETS)
         yield NextStep(
             "look at the slices; a stale one is older than the start of the driver that runs",
-            f"kubectl get resourceslices --field-selector spec.driver={self.driver} "
-            "--sort-by=.metadata.creationTimestamp",
+            command(
+                "kubectl get resourceslices --field-selector spec.driver={} --sort-by=.metadata.creationTimestamp",
+                self.driver,
+            ),
         )
 
 

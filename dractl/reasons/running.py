@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.cluster.kubelet import obstacle_of
+from dractl.cluster.paste import command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.reasons.next_step import NextStep, delete_by_force, pods_on, see_kubelet, see_node
 from dractl.reasons.phrases import first
@@ -26,12 +27,14 @@ def _check(node: str, why: str) -> NextStep:
 
 def _log(asked: Asked, container: Container) -> NextStep:
     previous = " --previous" if container.state != "terminated" and container.last is not None else ""
-    command = f"kubectl logs {asked.name} -n {asked.namespace} -c {container.name}{previous}"
-    return NextStep(f"read the log of container {container.name}", command)
+    read = command(f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name)
+    return NextStep(f"read the log of container {container.name}", read)
 
 
 def _describe(asked: Asked) -> NextStep:
-    return NextStep("see what the kubelet says of the pod", f"kubectl describe pod {asked.name} -n {asked.namespace}")
+    return NextStep(
+        "see what the kubelet says of the pod", command("kubectl describe pod {} -n {}", asked.name, asked.namespace)
+    )
 
 
 class NotPrepared(Cause, frozen=True, kw_only=True):
@@ -103,7 +106,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         elif self.faults or (self.configured and not self.prepare.libraries):
             yield NextStep(
                 "correct the parameters in the config of the claim or its template, and recreate the pod",
-                f"kubectl get resourceclaims,resourceclaimtemplates -n {asked.namespace} -o yaml",
+                command("kubectl get resourceclaims,resourceclaimtemplates -n {} -o yaml", asked.namespace),
             )
             for gate in self.gates:
                 yield self._switch_on(gate, "off by default, it would refuse the corrected configuration as well")
@@ -134,11 +137,13 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 def _domain(asked: Asked, node: str) -> Iterator[NextStep]:
     yield NextStep(
         "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is ready",
-        f"kubectl get computedomains -n {asked.namespace} -o yaml",
+        command("kubectl get computedomains -n {} -o yaml", asked.namespace),
     )
     yield NextStep(
         f"see whether the ComputeDomain's daemon runs on {node}",
-        f"kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={node}",
+        command(
+            "kubectl get pods -A -o wide -l resource.nvidia.com/computeDomain --field-selector spec.nodeName={}", node
+        ),
     )
 
 
@@ -178,7 +183,7 @@ class NotInjected(Cause, frozen=True, kw_only=True):
         if self.begun:
             yield NextStep(
                 "recreate the pod: its driver then prepares the devices again",
-                f"kubectl delete pod {asked.name} -n {asked.namespace}",
+                command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
             )
         yield _check(
             node,
@@ -217,7 +222,7 @@ class NotStarted(Cause, frozen=True, kw_only=True):
             yield NextStep(
                 "correct the name of the image where the pod is written, or let the node pull it (imagePullSecrets, "
                 "imagePullPolicy)",
-                f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         yield _describe(asked)
 
@@ -228,7 +233,7 @@ def _cure(lacks: Obstacle, node: str, asked: Asked) -> NextStep | None:
     match lacks.lack:
         case "runtime":
             text = f"see whether the container runtime (containerd or CRI-O) runs on {node}, and start it"
-            return NextStep(text, f"kubectl describe node {node}")
+            return NextStep(text, command("kubectl describe node {}", node))
         case "handler":
             text = f"configure handler {name} of the pod's RuntimeClass in the runtime of {node}, or leave "
             return NextStep(text + "runtimeClassName out of the pod", "kubectl get runtimeclasses")
@@ -246,18 +251,18 @@ def _cure(lacks: Obstacle, node: str, asked: Asked) -> NextStep | None:
         case "object":
             kind = "ConfigMap" if lacks.kind.lower() == "configmap" else "Secret"
             text = f"create {kind} {name} in namespace {namespace}, or correct its name where the pod is written"
-            return NextStep(text, f"kubectl get {kind.lower()}s -n {namespace}")
+            return NextStep(text, command("kubectl get {}s -n {}", kind.lower(), namespace))
         case "key":
             text = "add the key to the Secret or ConfigMap, or correct its name where the pod is written"
-            return NextStep(text, f"kubectl get secrets,configmaps -n {namespace}")
+            return NextStep(text, command("kubectl get secrets,configmaps -n {}", namespace))
         case "space":
-            return NextStep(f"free disk space on {node}", f"kubectl describe node {node}")
+            return NextStep(f"free disk space on {node}", command("kubectl describe node {}", node))
         case "volume":
             text = f"see why the volume cannot be mounted: whether it exists, and whether its driver runs on {node}"
-            return NextStep(text, f"kubectl get pvc,volumeattachments -n {namespace}")
+            return NextStep(text, command("kubectl get pvc,volumeattachments -n {}", namespace))
         case "command":
             text = "correct the container's command, or its image"
-            return NextStep(text, f"kubectl get pod {asked.name} -n {namespace} -o yaml")
+            return NextStep(text, command("kubectl get pod {} -n {} -o yaml", asked.name, namespace))
     return None
 
 
@@ -295,12 +300,12 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
         if self.without:
             yield NextStep(
                 "list the pod's claim in resources.claims of the container that uses it, and recreate the pod",
-                f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         if out_of_memory(container):
             yield NextStep(
                 f"raise the memory limit of {kind} {container.name}, or have it use less",
-                f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         yield _log(asked, container)
         if self.claims and not out_of_memory(container):
@@ -368,7 +373,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
         yield NextStep(
             f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule), then delete the "
             "pod: a new one gets another device",
-            f"kubectl delete pod {asked.name} -n {asked.namespace}",
+            command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
         yield NextStep(
             f"reset or replace device {device}: drain {self.nodes[0]} for it", see_node(self.nodes[0]).command
@@ -411,9 +416,9 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
         return f"started on {self.nodes[0]}, where container {self.container} is not ready: {self.why}"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
-        command = f"kubectl logs {asked.name} -n {asked.namespace} -c {self.container}"
+        read = command("kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container)
         yield NextStep(
-            f"read the log of container {self.container}, and see whether its probe asks the right thing", command
+            f"read the log of container {self.container}, and see whether its probe asks the right thing", read
         )
 
 
@@ -438,11 +443,13 @@ class Evicted(Cause, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         node, why = self.nodes[0], self.why.lower()
         if "disk" in why or "ephemeral-storage" in why or "inodes" in why:
-            yield NextStep(f"free disk space on {node}, then recreate the pod", f"kubectl describe node {node}")
+            yield NextStep(
+                f"free disk space on {node}, then recreate the pod", command("kubectl describe node {}", node)
+            )
         elif "memory" in why:
             yield NextStep(
                 f"free memory on {node}, or give the pod a memory request, then recreate it",
-                f"kubectl describe node {node}",
+                command("kubectl describe node {}", node),
             )
         elif "taint" in why:
             yield NextStep(
@@ -597,7 +604,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
         elif self.finalizers:
             yield NextStep(
                 f"ask the owner of finalizer {self.finalizers[0]}",
-                f"kubectl get pod {asked.name} -n {asked.namespace} -o yaml",
+                command("kubectl get pod {} -n {} -o yaml", asked.name, asked.namespace),
             )
         else:
             yield see_kubelet(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import NextStep, twice_wanted
 from dractl.reasons.phrases import first
@@ -64,7 +65,7 @@ class PlacedByHand(OfClaim, frozen=True, kw_only=True):
         yield NextStep(
             f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
             f"kubernetes.io/hostname: {node} instead, and recreate the pod",
-            f"kubectl delete pod {asked.name} -n {asked.namespace}",
+            command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
 
 
@@ -256,18 +257,18 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
         return f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
-        pod = f"pod {asked.name} -n {asked.namespace}"
+        pod = asked.name, asked.namespace
         if not self.finalizers:
-            yield NextStep("wait until it is gone", f"kubectl get {pod}")
+            yield NextStep("wait until it is gone", command("kubectl get pod {} -n {}", *pod))
             return
         yield NextStep(
             f"see why the controller that set finalizer {first(self.finalizers)} does not remove it",
-            f"kubectl get {pod} -o yaml",
+            command("kubectl get pod {} -n {} -o yaml", *pod),
         )
         yield NextStep(
             "only if that controller is gone for good, remove the pod's finalizers; a pod that replaces it can be "
             "created then",
-            f"""kubectl patch {pod} --type=merge -p '{{"metadata":{{"finalizers":null}}}}'""",
+            command("kubectl patch pod {} -n {} --type=merge -p {}", *pod, '{"metadata":{"finalizers":null}}'),
         )
 
 
@@ -297,7 +298,8 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         kinds = "nodes" if self.absent == "nodes" else "namespaces,pods,resourceclaims"
         where = "" if self.absent == "nodes" else " of all namespaces"
-        yield NextStep(f"add the {kinds.replace(',', ', ')}{where} to the input", f"kubectl get {kinds} -A -o yaml")
+        dump = command("kubectl get {} -A -o yaml", kinds)
+        yield NextStep(f"add the {kinds.replace(',', ', ')}{where} to the input", dump)
 
 
 class WouldFitNow(Cause, frozen=True, kw_only=True):

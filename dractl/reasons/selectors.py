@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
 from dractl.reasons.misfits import instead, readable
 from dractl.reasons.next_step import NextStep
@@ -65,7 +66,7 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
         if self.of_class:
             yield NextStep(
                 f"correct the selector of class {self.device_class}, or add devices that it matches",
-                f"kubectl edit deviceclass {self.device_class}",
+                command("kubectl edit deviceclass {}", self.device_class or ""),
             )
         yield _COMPARE
 

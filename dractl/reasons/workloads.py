@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import CONTROLLERS, NextStep, delete_by_force, see_kubelet
 from dractl.reasons.phrases import first, plural
@@ -101,7 +102,9 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         if self.ends:
-            yield NextStep(f"wait until a pod of {self.owner} is done", f"kubectl get pods -n {asked.namespace}")
+            yield NextStep(
+                f"wait until a pod of {self.owner} is done", command("kubectl get pods -n {}", asked.namespace)
+            )
         else:
             yield NextStep(f"lower the replicas of {self.owner} to what fits, or add a node", "kubectl get nodes")
 

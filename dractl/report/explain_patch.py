@@ -31,7 +31,7 @@ def _block(explanations: Sequence[Explanation]) -> Iterator[str]:
     fix = explanations[0].fixes[0]
     for explanation in explanations[:_SHOWN]:
         effect = f" ({explanation.fixes[0].effect})" if explanation.fixes[0].effect else ""
-        yield f"# {explanation.subject.title}: {explanation.fixes[0].title}{effect}\n"
+        yield _comment(f"{explanation.subject.title}: {explanation.fixes[0].title}{effect}")
     if len(explanations) > _SHOWN:
         yield f"# and {len(explanations) - _SHOWN} more\n"
     yield f"# fits then on {', '.join(fix.nodes[:_SHOWN])}\n"
@@ -49,6 +49,11 @@ def _script(fix: Fix) -> str:
         document = f" <<'EOF'{onward}\n{step.stdin}EOF\n" if step.stdin else f"{onward}\n"
         lines.append(step.command + document)
     return "".join(lines)
+
+
+def _comment(text: str) -> str:
+    """A line of comment, whatever the text holds: selectors of a dump can have several lines."""
+    return f"# {' '.join(text.split())}\n"
 
 
 def _by_hand(fix: Fix) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from dractl.cluster.paste import command
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import at, map_at, maps_at, text_at
@@ -90,8 +91,9 @@ def without_question(answer: Explanation, names: Sequence[str]) -> Explanation:
         return answer
     if not (steps or answer.fixes):
         kind, _, name = names[0].partition("/")
-        command = f"kubectl get {kind.lower()}s.scheduling.k8s.io {name} -n {answer.subject.namespace} -o yaml"
-        steps = (NextStep("see what the scheduler has written about the group", command),)
+        namespace = answer.subject.namespace
+        look = command("kubectl get {} {} -n {} -o yaml", f"{kind.lower()}s.scheduling.k8s.io", name, namespace)
+        steps = (NextStep("see what the scheduler has written about the group", look),)
     return replace(answer, next=steps)
 
 

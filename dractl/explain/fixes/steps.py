@@ -218,6 +218,8 @@ def _short(target: str, before: Raw | None, after: Raw | None) -> Step | None:
         if changed == {f"metadata.{field}"}:
             old, new = map_at(before, "metadata", field), map_at(after, "metadata", field)
             keys = [k for k in {**old, **new} if old.get(k) != new.get(k)]
+            if any(k.startswith("-") for k in keys):
+                return None
             values = " ".join(shlex.quote(f"{k}={new[k]}" if k in new else f"{k}-") for k in keys)
             over = " --overwrite" if any(k in old and k in new for k in keys) else ""
             return Step(f"kubectl {command} {name} {values}{over}")

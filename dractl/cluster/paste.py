@@ -1,0 +1,22 @@
+"""Commands that are printed to be pasted into a shell. Names in them come from dumps and clusters of anybody."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+_NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
+
+
+def nameable(name: str) -> bool:
+    """False for a name that a shell reads as something else, or kubectl as an option. No API server takes one:
+    k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain."""
+    return _NAME.fullmatch(name) is not None
+
+
+def command(text: str, *words: str) -> str:
+    """``text`` with each ``{}`` replaced by one of ``words``, quoted where a shell needs it. Empty, no command, if
+    kubectl would read a word as an option, or if it holds control characters."""
+    if any(word.startswith("-") or not word.isprintable() for word in words):
+        return ""
+    return text.format(*map(shlex.quote, words))

@@ -1,0 +1,143 @@
+"""Commands to paste: no name in them is a word of the shell, or an option of kubectl."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dractl.cli.main import main
+from dractl.cluster.paste import command, nameable
+from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = sorted((ROOT / "tests/scenarios").glob("*/objects.yaml"))
+TOUCH = "$(touch PWN); touch PWN2 `touch PWN3`"
+# Where words are quoted one by one, and messages about kubectl itself.
+QUOTES = ("dractl/explain/fixes/steps.py", "dractl/cluster/rights.py", "dractl/cluster/kubectl.py")
+
+
+@pytest.mark.parametrize("word", ["a", "ml/a b", TOUCH, "it's", "*", "a\\b", "~", "#"])
+def test_a_word_stays_a_word(word: str) -> None:
+    assert shlex.split(command("kubectl get pod {} -n {}", word, "ml")) == ["kubectl", "get", "pod", word, "-n", "ml"]
+
+
+@pytest.mark.parametrize("word", ["--all", "-f/tmp/x", "-n kube-system", "a\nb", "\x1b[2J"])
+def test_a_word_that_is_no_name_makes_no_command(word: str) -> None:
+    assert command("kubectl get pod {} -n ml", word) == ""
+
+
+@pytest.mark.parametrize("name", ["a", "a-1.b", "node-1/gpu", "system:node", "10.0.0.1"])
+def test_names(name: str) -> None:
+    assert nameable(name)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a;b", "$a", "a\n", "é", "a'b", "(a)"])
+def test_no_names(name: str) -> None:
+    assert not nameable(name)
+
+
+OBJECTS: list[dict[str, Any]] = [
+    node("n1"),
+    device_class("gpu", "true"),
+    slice_of("gpu.example.com", "n1"),
+    claim("c", request("r", "gpu", 3), metadata={"uid": "u1"}),
+    pod("p", {"name": "x", "resourceClaimName": "c"}, metadata={"uid": "u2"}),
+]
+
+
+@pytest.mark.parametrize("arguments", [["explain", "-A", "-vv"], ["devices"], ["fit", "claim/c"]])
+@pytest.mark.parametrize("field", ["name", "namespace"])
+@pytest.mark.parametrize("kind", ["ResourceClaim", "Pod"])
+@pytest.mark.parametrize("name", ["--all", "-f/tmp/x", TOUCH])
+def test_a_dump_with_such_a_name_is_refused(
+    name: str, kind: str, field: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = [
+        {**item, "metadata": {**item["metadata"], field: name}} if item["kind"] == kind else item for item in OBJECTS
+    ]
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": changed}))
+    assert main([*arguments, "-f", str(dump), "--isolated"]) == 3
+    error = capsys.readouterr().err
+    assert f"metadata.{field} of this {kind} is " in error
+    assert "no API server takes such a name" in error
+    assert f"{dump}:1:" in error
+
+
+def test_a_reference_to_no_name_stands_in_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """References are no names of objects: a pod may refer to anything."""
+    asks = pod("p", {"name": "x", "resourceClaimTemplateName": "--all"}, spec={"nodeName": "-f/x"})
+    dump = tmp_path / "dump.json"
+    wants = claim("c2", request("r", TOUCH))
+    items = [*OBJECTS[:4], asks, wants]
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    main(["explain", "-A", "-vv", "-f", str(dump), "--isolated", "-o", "json"])
+    for text in commands(json.loads(capsys.readouterr().out)):
+        words = shlex.split(text)
+        assert "--all" not in words
+        assert "-f/x" not in words
+        assert "PWN)" not in " ".join(words).replace(TOUCH, "")
+
+
+def commands(value: Any) -> Iterator[str]:
+    """Every command of an answer."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name == "command" and item:
+                yield item
+            elif name == "commands":
+                yield from item
+            else:
+                yield from commands(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from commands(item)
+
+
+def simple(text: str) -> Iterator[list[str]]:
+    """The simple commands of a line of shell."""
+    lexer = shlex.shlex(text.partition(" <<'EOF'")[0], posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    found: list[str] = []
+    for word in lexer:
+        if word in (";", "&&", "|", ">"):
+            yield found
+            found = []
+        else:
+            assert not set(word) & set("();<>|&") or " " in word or word.startswith(("{", "[")), text
+            found.append(word)
+    yield found
+
+
+@pytest.mark.parametrize("objects", SCENARIOS, ids=lambda path: path.parent.name)
+def test_every_command_of_an_answer_is_one_of_kubectl(objects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "-A", "-f", str(objects), "--isolated", "-o", "json"])
+    for text in commands(json.loads(capsys.readouterr().out)):
+        for words in simple(text):
+            if words[0] not in ("kubectl", "dractl"):
+                assert len(words) == 1, text  # the file behind a ">"
+                assert words[0].endswith(".yaml"), text
+
+
+def test_no_command_is_put_together_without_quoting() -> None:
+    for path in sorted((ROOT / "dractl").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name in QUOTES:
+            continue
+        for found in ast.walk(ast.parse(path.read_text())):
+            if isinstance(found, ast.JoinedStr):
+                first = found.values[0]
+                text = first.value if isinstance(first, ast.Constant) else ""
+                verb = text.removeprefix("kubectl ").partition(" ")[0]
+                assert not (text.startswith("kubectl ") and verb in VERBS), f"{name}:{found.lineno}: use paste.command"
+
+
+VERBS = ("annotate", "apply", "create", "delete", "describe", "edit", "get", "label", "patch", "replace", "scale")
