@@ -14,7 +14,7 @@ from dractl.cli.main import main
 DAMAGED = Path(__file__).parent / "data" / "damaged"
 
 EXPLAIN = {
-    "02746cc4ea": (1, "claim ml/train-0-gpu-4n8vd, made from template ml/one-gpu, was deleted"),
+    "02746cc4ea": (3, "metadata.name of this ResourceClaim is '[1,2].all(x,true)'; no API server takes such a name"),
     "07ea7c7c02": (3, "Pod/ml/train-0: spec.containers[0].resources.claims[0]: must be a map, not a string"),
     "1f8f692018": (3, "spec.devices[1].attributes: must be a map, not a string"),
     "2bcae3ad35": (1, "no such key: productName"),
