@@ -103,7 +103,8 @@ class Setting(Row, frozen=True, kw_only=True):
 
 class InstalledClass(Row, frozen=True, kw_only=True):
     """A DeviceClass that the driver's chart installs. ``options`` are the settings that it takes, by name and value.
-    ``types`` are the values of the attribute ``type`` that its selectors leave (empty: all)."""
+    ``types`` are the values of the attribute ``type`` that its selectors leave (empty: all). Without ``selectors`` only
+    the name is known."""
 
     name: str
     selectors: tuple[str, ...]
@@ -222,6 +223,13 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         wanted = _number(text)
         known = self._numbers(wanted) if wanted is not None else {}
         return wanted is not None and text not in self.names and all(number < wanted for number in known)
+
+    def knows(self, text: str) -> bool:
+        """True if ``text`` is a version, whether of those that are known or not: a tag such as latest is none."""
+        try:
+            return self.index(text) >= 0
+        except UsageError:
+            return False
 
     def order(self, text: str) -> tuple[int, str]:
         """A key that sorts versions as users write them, the oldest first; what is no version comes last."""

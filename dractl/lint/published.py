@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from dractl import facts
 from dractl.cel import environment
 from dractl.facts import hardware, pack
+from dractl.facts.images import running
 from dractl.lint.advice import Advice
 from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
@@ -232,12 +233,19 @@ def driver(name: str | None) -> Driver | None:
 
 
 def judged(run: Run, known: Driver) -> Driver:
-    """A driver at the version that is stated for the run, if there is one."""
-    stated = run.versions.get(known.name)
-    if stated is None:
-        return known
+    """A driver at the version that is stated for the run, else at that of its image in the input."""
     fact = facts.driver(known.name)
-    return replace(known, at=fact.versions[fact.index(stated)], stated=stated, unknown=fact.is_newer(stated))
+    stated = run.versions.get(known.name) or _running(run).get(known.name)
+    if stated is None or (known.name not in run.versions and not fact.knows(stated)):
+        return known
+    at = fact.versions[fact.index(stated)]
+    return replace(known, at=at, stated=stated, unknown=fact.is_newer(stated))
+
+
+@lru_cache(1)  # every rule asks for the same run
+def _running(run: Run) -> dict[str, str]:
+    """The versions of drivers whose images are in the input."""
+    return running(subject.document.value for subject in run.subjects if subject.pods)
 
 
 @lru_cache(1)  # every rule asks for the same run
@@ -301,7 +309,7 @@ def wanted(run: Run, request: Request) -> Wanted | None:
     if of_class is not None:
         return of_selectors(run.program(item) for item in of_class.selectors)
     installed = classes().get(request.device_class)
-    if installed is None:
+    if installed is None or not installed.selectors:  # without selectors, only the name is known
         return None
     written = installed.selectors
     return Wanted(drivers()[installed.driver], lambda: tuple(_compiled(run, one) for one in written), installed.types)
@@ -462,6 +470,9 @@ def _driver_of_class(run: Run, selection: Selectors) -> str | None:
     """The driver that the selectors of the class require, whether known or not."""
     if selection.request is None:
         return run.driver_of(expression for expression, _ in selection.selectors)
+    installed = classes().get(selection.request.device_class)
+    if installed is not None and not installed.selectors and not run.device_class(selection.request.device_class):
+        return installed.driver
     return run.driver_of_class(selection.request.device_class)
 
 

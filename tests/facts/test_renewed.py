@@ -88,3 +88,32 @@ def test_tolerations_of_neuron_taints() -> None:
     """Set by the Neuron Observer (beta since 2026-10); their keys are not known."""
     tolerant = "tolerations: [{key: neuron.aws.com/faulty, operator: Exists, effect: NoSchedule}]"
     assert found_at_newest(claim(f"r neuron.aws.com {{{tolerant}}}"), "DRA726") == []
+
+
+DAEMON_SET = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: driver}}
+spec:
+  selector: {{matchLabels: {{a: b}}}}
+  template:
+    metadata: {{labels: {{a: b}}}}
+    spec:
+      resourceClaims: [{{name: c, resourceClaimTemplateName: t}}]
+      containers: [{{name: d, image: "r/dra-driver-nvidia-gpu:{tag}", resources: {{claims: [{{name: c}}]}}}}]
+"""
+
+
+def test_the_version_of_an_image_in_the_input_is_judged() -> None:
+    text = selecting(NUMA, "gpu.nvidia.com")
+    (finding,) = found(f"{text}\n---{DAEMON_SET.format(tag='v0.4.1')}", "DRA715")
+    assert "this is judged as v0.4.1" in finding.message
+    for tag in ("v0.5.1", "latest", "sha-12ab"):
+        assert found(f"{text}\n---{DAEMON_SET.format(tag=tag)}", "DRA715") == []
+
+
+def test_classes_of_gke_are_known_by_name() -> None:
+    assert found(claim("nic mrdma.google.com"), "DRA722") == []
+    assert found(claim("nic mrdma.gogle.com"), "DRA722") != []
+    selector = 'device.attributes["dra.net"].cloudNetwork == "a"'
+    assert found(selecting(selector, "mrdma.google.com"), "DRA714") == []
