@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 
 class NoGroup(Struct, frozen=True):
-    """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist."""
+    """The object that the pods name as their ``group`` (``Kind/namespace/name``) does not exist; ``unseen``: the input
+    has none of its kind, and the scheduler has not tried the pod, as it does where there is none."""
 
     group: str
+    unseen: bool = False  # the input has no object of its kind
 
 
 class TooFewPods(Struct, frozen=True):
@@ -108,7 +110,10 @@ def waiting(
     kind, key = found
     name, value = "/".join((kind, *key)), state.get(kind, key)
     if value is None:
-        return NoGroup(name) if kind in state.kinds else None
+        if kind in state.kinds:
+            return NoGroup(name)
+        untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
+        return NoGroup(name, unseen=True) if untried and not text_at(pod, "spec", "nodeName") else None
     least = minimum(state, key[0], group_of(pod))
     own = members(state, pod)
     if least is not None and len(own) < least:

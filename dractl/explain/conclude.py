@@ -240,6 +240,8 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *conclusion.notes,
         *pods.outranked(case, conclusion.causes),
         *pods.failing(case, conclusion.causes),
+        *pods.asked_by(case, conclusion.causes),
+        *pods.stranded(case),
         *pods.undeclared_features(case),
         *placed.unused(case.question.value, case.attempt.claims),
         *diagnosis.group.notes,
@@ -396,7 +398,8 @@ def _held_back(
     plugin = "VolumeBinding" if any("volume" in quote.lower() for quote in quotes) else None
     volumes = tuple(pods.volumes_of(case)) if plugin is not None else ()
     nodes = tuple(n.name for n in fitting)
-    cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes)
+    users, used = pods.volume_users(case, nodes, quotes) if plugin is not None else ((), 0)
+    cause = Unchecked(plugin=plugin, quotes=quotes, fitting=total, nodes=nodes, volumes=volumes, users=users, used=used)
     where = fitting[0].name + (f" and {total - 1} more" if total > 1 else "")
     lead = f"the scheduler says: {'; '.join(quotes)}; without that it would fit on {where}"
     return Conclusion("blocked", Headline(lead), (cause,))

@@ -136,7 +136,9 @@ def _hardest(node: NodeFindings) -> float:
 
 def _unwanted(refused: Rejection) -> bool:
     """True if the pod itself rules the node out: by its node selector, its affinity, or a name."""
-    return refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin == "InterPodAffinity" and refused.final)
+    if refused.plugin in ("NodeAffinity", "NodeName") or (refused.plugin or "").startswith("Volume"):
+        return True  # a volume is where it is
+    return refused.plugin == "InterPodAffinity" and refused.final
 
 
 def _filtered(node: str, otherwise: set[str], unwanted: set[str]) -> float:

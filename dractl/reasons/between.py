@@ -82,9 +82,16 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
     driver: str
     label: str = ""
     like: tuple[str, ...] = ()
+    daemon_set: str = ""  # that selects nodes by ``selector`` (key=value), which these lack
+    selector: str = ""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         number = len(self.nodes)
+        if self.daemon_set:
+            return (
+                f"{self.daemon_set} does not run on {first(self.nodes)}, which {'has' if number == 1 else 'have'} "
+                f"{self.label} like {first(self.like)}: its nodeSelector wants {self.selector}; did the nodes lose it?"
+            )
         return (
             f"{first(self.nodes)} {'has' if number == 1 else 'have'} {self.label} like {first(self.like)}, but "
             f"{self.driver} publishes nothing there: is its driver running on {'it' if number == 1 else 'them'}?"

@@ -36,8 +36,11 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
     group: str
     nearest: str | None = None
     known: tuple[str, ...] = ()
+    unseen: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
+        if self.unseen:
+            return f"{self.group} is not in the input, and the scheduler has not tried the pod: does it exist?"
         near = f"; there is {self.nearest}" if self.nearest else ""
         return f"{self.group} does not exist, so the scheduler tries none of its pods{near}"
 

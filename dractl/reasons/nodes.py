@@ -11,7 +11,7 @@ from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, see_node, twice_wanted
 from dractl.reasons.passing_taints import passing
-from dractl.reasons.phrases import first, listed
+from dractl.reasons.phrases import first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
 from dractl.scheduler import attempt, prebind, volumes
 from dractl.scheduler.rejection import Untolerated, VolumeClaim
@@ -124,7 +124,11 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         return f"{details} ({upstream})" if upstream.startswith("node(s)") else f"{upstream} ({details})"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
-        if (self.plugin or "").startswith("Volume"):
+        if self.plugin == "VolumeRestrictions" and self.pods:
+            namespace, _, name = self.pods[0].partition("/")
+            text = f"end pod {self.pods[0]}, or wait until it is done: its volume allows one pod at a time"
+            yield NextStep(text, command("kubectl get pod {} -n {}", name, namespace))
+        elif (self.plugin or "").startswith("Volume"):
             yield from _volumes(asked.volumes, asked.namespace)
         elif self.plugin == "TaintToleration" and self.nodes:
             yield self._removed_or_not()
@@ -179,15 +183,29 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     quotes: tuple[str, ...] = ()
     fitting: int = 0
     volumes: tuple[tuple[str, str], ...] = ()
+    users: tuple[str, ...] = ()  # namespace/name of pods that use the same volume, or volumes on the same node
+    used: int = 0  # volumes that they use there
 
     def sentence(self, names: Names, scope: Scope) -> str:
         where = listed(self.nodes[:1], self.fitting - 1)
         quotes = "; ".join(self.quotes)
         why = f"the scheduler says: {quotes}; that is not checked here, and everything else would fit on {where}"
         volumes = ", ".join(f"{name} ({state})" for name, state in self.volumes)
+        if self.users and self.used:
+            return f"{why}; {first(self.users)} use{'s' * (len(self.users) == 1)} {plural(self.used, 'volume')} there"
+        if self.users:
+            return f"{why}; pod {first(self.users)} uses PersistentVolumeClaim {volumes}"
         return f"{why}; PersistentVolumeClaims of the pod: {volumes}" if volumes else why
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
+        if self.users:
+            namespace, _, name = self.users[0].partition("/")
+            what = "end, or move to another node," if self.used else "end"
+            why = "so that there are fewer volumes" if self.used else "as ReadWriteOncePod allows one pod at a time"
+            yield NextStep(
+                f"{what} pod {first(self.users)}, {why}", command("kubectl get pod {} -n {} -o wide", name, namespace)
+            )
+            return
         yield from _volumes(self.volumes, asked.namespace)
         if not self.volumes:
             yield NextStep(

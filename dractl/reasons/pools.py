@@ -46,11 +46,21 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
         why = f"{self.lead(names)}driver {self.driver} publishes no ResourceSlice"
         if self.nearest:
             why += f"; there is {self.nearest}"
-        return f"{why} (class {self.device_class})" if self.device_class else why
+        why = f"{why} (class {self.device_class})" if self.device_class else why
+        return f"{why}; {first(self._siblings)} of the same vendor does" if self._siblings else why
+
+    @property
+    def _siblings(self) -> tuple[str, ...]:
+        """Drivers of the same vendor that publish: parts of a driver can be switched off where it is installed."""
+        vendor = (self.driver or "").partition(".")[2]
+        return tuple(name for name in self.known if name != self.driver and vendor and name.endswith(f".{vendor}"))
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         if self.none_known:
             yield MORE_NODES
+        if self._siblings:
+            switch = " (resources.gpus.enabled of its chart)" if self.driver == "gpu.nvidia.com" else ""
+            yield NextStep(f"see whether the part that publishes {self.driver} is enabled{switch}", DAEMONSETS)
         driver = f"driver {self.driver}" if self.driver else "a DRA driver"
         yield NextStep(f"see whether {driver} is installed and running", DAEMONSETS)
 

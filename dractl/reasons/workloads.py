@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import CONTROLLERS, NextStep, delete_by_force, see_kubelet
+from dractl.reasons.next_step import CONTROLLERS, NextStep, delete_by_force, pods_on, see_kubelet
 from dractl.reasons.phrases import first, plural
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     ends: bool = False
     together: bool = False
     earlier: str = ""  # the run of the same CronJob that holds them
+    autoscaler: str = ""  # that writes the replicas
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.earlier:
@@ -98,12 +99,19 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
             return f"{held} the devices; this one gets its turn only if they end without it"
         if self.ends:
             return f"nothing is wrong: {held} the devices, and this one waits its turn"
-        return f"{held} the devices ({first([name.rpartition('/')[2] for name in self.pods])})"
+        why = f"{held} the devices ({first([name.rpartition('/')[2] for name in self.pods])})"
+        return f"{why}, and {self.autoscaler} wants more" if self.autoscaler else why
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         if self.ends:
             yield NextStep(
                 f"wait until a pod of {self.owner} is done", command("kubectl get pods -n {}", asked.namespace)
+            )
+        elif self.autoscaler:
+            yield NextStep(
+                f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what fits: it undoes "
+                "what is scaled by hand; or add a node",
+                command("kubectl get hpa -n {}", asked.namespace),
             )
         else:
             yield NextStep(f"lower the replicas of {self.owner} to what fits, or add a node", "kubectl get nodes")
@@ -181,15 +189,34 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
     pods: tuple[str, ...] = ()
     since: str = ""
     on: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    event: str = ""  # what the kubelet says of ending it
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.pods) == 1
+        why = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
+        why = f"; its kubelet says: {self.event}" if self.event else why
         return (
             f"pod {first(self.pods)} on {first(self.on)}, which {'holds' if one else 'hold'} the devices, "
-            f"{'is' if one else 'are'} Terminating since {self.since}"
+            f"{'is' if one else 'are'} Terminating since {self.since}{why}"
         )
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
+        if self.event:
+            yield NextStep(
+                f"get the DRA driver on {self.on[0]} running and registered again: the kubelet cannot unprepare the "
+                "claims before, and to delete the pod by force leaves its devices in an unknown state",
+                pods_on(self.on[0]),
+            )
+            return
+        if self.finalizers:
+            namespace, _, name = self.pods[0].partition("/")
+            yield NextStep(
+                f"see why the controller that set finalizer {first(self.finalizers)} does not remove it; only if it is "
+                "gone for good, remove the finalizer: to delete by force does nothing against it",
+                command("kubectl get pod {} -n {} -o yaml", name, namespace),
+            )
+            return
         for pod in self.pods[:1]:
             yield see_kubelet(self.on[0])
             yield delete_by_force(pod)

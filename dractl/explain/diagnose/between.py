@@ -8,8 +8,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.devices import is_left_over
+from dractl.cluster.managers import autoscaler
 from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
-from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
+from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
 from dractl.model.nearest import nearest
 from dractl.reasons.amounts import AllNeedsFree
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
 _REVISION = "controller-revision-hash"  # k8s.io/api apps/v1 ControllerRevisionHashLabelKey
+_DRIVERS = ("kubelet-plugin", "dra", "driver")  # what DaemonSets of drivers, and their namespaces, are called
+_OF_JOBS = ("batch.kubernetes.io/job-tracking",)
 _EACH_NODE = "DaemonSet"  # its pods have a node each, and are never in each other's way
 _ROLLING = ("maxSurge", "maxUnavailable")
 _MOST = 8  # nodes with one label that are compared
@@ -90,10 +93,13 @@ def _holding(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, PodInfo]]:
 def _terminating(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     leaving = [(name, pod) for name, pod in _holding(case, ranked) if pod.deleted]
     if leaving:
+        first = leaving[0][1].value
         yield HoldersTerminating(
             pods=tuple(name for name, _ in leaving),
             since=min(pod.deleted for _, pod in leaving),
             on=tuple(dict.fromkeys(pod.node_name for _, pod in leaving)),
+            finalizers=tuple(str(f) for f in list_at(first, "metadata", "finalizers") if f not in _OF_JOBS),
+            event=event_about(case.state, first, "FailedKillPod"),
         )
 
 
@@ -131,7 +137,14 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
         yield from _sharing(case, pod)
         ends = owner[0] == "Job"
-        yield OwnReplicas(owner=named, pods=pods, ends=ends, together=ends and _together(case, (namespace, owner[1])))
+        scaled = autoscaler(case.state, owner[0], (namespace, owner[1]))
+        yield OwnReplicas(
+            owner=named,
+            pods=pods,
+            ends=ends,
+            together=ends and _together(case, (namespace, owner[1])),
+            autoscaler=scaled.name if scaled is not None else "",
+        )
     elif owner[0] == "Job":
         cron = _cron(case, namespace, owner[1])
         runs = [_maker(p.value) for _, p in theirs if cron and _cron_of(case, p) == cron]
@@ -333,8 +346,32 @@ def _absent(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) 
             lacking = [name for name, labels in bare.items() if labels.get(key) == text and name in wanted]
             like = sorted(n for n in there if n and nodes.get(n, {}).get(key) == text)
             if lacking and not full.isdisjoint(like):
-                yield DriverAbsent(driver=driver, nodes=tuple(lacking), label=f"{key}={text}", like=tuple(like[:_MOST]))
+                by, selector = _not_selected(case, lacking, set(like))
+                yield DriverAbsent(
+                    driver=driver,
+                    nodes=tuple(lacking),
+                    label=f"{key}={text}",
+                    like=tuple(like[:_MOST]),
+                    daemon_set=by,
+                    selector=selector,
+                )
                 return
+
+
+def _not_selected(case: Case, lacking: Sequence[str], like: set[str]) -> tuple[str, str]:
+    """The DaemonSet of a driver that runs on nodes ``like`` those that lack its devices, and what its nodeSelector
+    wants of these; empty where there is none."""
+    nodes = case.scheduler.snapshot.nodes
+    for key, value in case.state.all("DaemonSet").items():
+        named = "/".join(key)
+        if not any(mark in named for mark in _DRIVERS):
+            continue
+        own = ("DaemonSet", key[1])
+        runs = any(workload(pod.value) == own for name in like if name in nodes for pod in nodes[name].pods)
+        for label, text in map_at(value, "spec", "template", "spec", "nodeSelector").items():
+            if runs and all(nodes[name].labels.get(label) != text for name in lacking):
+                return f"DaemonSet {named}", f"{label}={text}"
+    return "", ""
 
 
 def _apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:

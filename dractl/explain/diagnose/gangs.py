@@ -59,7 +59,8 @@ def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:
         case gangs.NoGroup():
             namespace, _, own = name.partition("/")
             known = sorted(other for where, other in state.all(kind) if where == namespace)
-            return PodGroupMissing(group=group, nearest=nearest(own, known), known=tuple(known))
+            near = nearest(own, known)
+            return PodGroupMissing(group=group, nearest=near, known=tuple(known), unseen=waiting.unseen)
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
         case gangs.HeldBack():

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.pods import stuck
-from dractl.cluster.state import at, key_of, list_at, maps_at, text_at
+from dractl.cluster.pods import ended, stuck
+from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.binding import BindingPending
-from dractl.reasons.phrases import first
+from dractl.reasons.nodes import NodeFilter
+from dractl.reasons.phrases import first, plural
 from dractl.reasons.scheduling import UpstreamBug
 from dractl.scheduler import binding
 from dractl.scheduler.attempt import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
-from dractl.scheduler.snapshot import PodInfo
+from dractl.scheduler.snapshot import PodInfo, init_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -139,6 +140,47 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
     yield from sorted(found, key=lambda entry: entry[1] == "Bound")
 
 
+def volume_users(case: Case, nodes: Sequence[str], quotes: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The pods that are in the way of a volume, and the number of volumes on the node if these are too many: users of
+    the same ReadWriteOncePod claim (plugins/volumerestrictions), pods with volumes (plugins/nodevolumelimits)."""
+    said = " ".join(quotes)
+    own = {name for name, _ in volumes_of(case)}
+    pods = case.state.all("Pod").items()
+    on = [(key, pod) for key, pod in pods if text_at(pod, "spec", "nodeName") and not ended(pod)]
+    claims = {
+        key: {text_at(v, "persistentVolumeClaim", "claimName") for v in maps_at(pod, "spec", "volumes")} - {""}
+        for key, pod in on
+    }
+    if "ReadWriteOncePod" in said:
+        namespace = case.question.key[0]
+        return tuple("/".join(key) for key, names in claims.items() if key[0] == namespace and names & own), 0
+    if "max volume count" not in said:
+        return (), 0
+    there = [key for key, pod in on if text_at(pod, "spec", "nodeName") in nodes[:1] and claims[key]]
+    return tuple("/".join(key) for key in there), sum(len(claims[key]) for key in there)
+
+
+def asked_by(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
+    """What of a pod asks for most of a resource that a node lacks, where that is not plain from its containers: an init
+    container, the overhead of its RuntimeClass, its pod-level resources (component-helpers/resource PodRequests)."""
+    resource = next((c.resource for c in ranked[:1] if isinstance(c, NodeFilter) and c.resource), None)
+    if resource is None:
+        return
+    spec = case.pod.spec
+    overhead = map_at(spec, "overhead").get(resource)
+    if overhead is not None:
+        runtime = text_at(spec, "runtimeClassName")
+        yield f"of the pod's {resource} the overhead of RuntimeClass {runtime} is {overhead}"
+    level = at(spec, "resources", "requests", resource)
+    if level is not None:
+        yield f"the pod asks for {resource} {level} as a whole (spec.resources), whatever its containers ask for"
+        return
+    biggest = init_request(spec, resource)
+    if biggest is not None:
+        name, amount = biggest
+        yield f"init container {name} asks for {resource} {amount}, more than all containers together"
+
+
 def lacking(case: Case, message: str) -> str:
     """What the input lacks of what the scheduler saw, where it says something else than what was computed: ``nodes``,
     or ``namespaces`` if all objects are of one."""
@@ -152,6 +194,22 @@ def lacking(case: Case, message: str) -> str:
     if CANNOT_ALLOCATE in message and len(where) == 1 and known == where:
         return "namespaces"
     return ""
+
+
+def stranded(case: Case) -> Iterator[str]:
+    """That slices of nodes that do not exist have devices: nobody can use them."""
+    nodes = {key[1] for key in case.state.all("Node")}
+    gone: dict[str, int] = {}
+    for item in case.scheduler.slices if nodes else ():
+        if item.spec.node_name and item.spec.node_name not in nodes:
+            gone[item.spec.node_name] = gone.get(item.spec.node_name, 0) + len(item.spec.devices)
+    if gone:
+        does = "does" if len(gone) == 1 else "do"
+        yield (
+            f"{plural(sum(gone.values()), 'device')} of node{'s' * (len(gone) > 1)} {first(list(gone))} can be used by "
+            f"nobody: there are slices, and the node{'s' * (len(gone) > 1)} {does} not exist; bring it back, or delete "
+            "its slices"
+        )
 
 
 def failing(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:

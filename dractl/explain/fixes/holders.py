@@ -5,17 +5,19 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from dractl.cluster.changes import Delete, Patch, pointer
+from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.amounts import NotEnoughTogether
 from dractl.reasons.base import Held
 from dractl.reasons.capacity import CountersShort
 from dractl.reasons.constraints import ConstraintConflict
+from dractl.scheduler.admission import ADMIN_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +121,44 @@ def recreated_anyway(problem: Problem) -> tuple[str, ...]:
         f"deleting pod {pod} would not free its devices: {owner.replace('/', ' ', 1)} would recreate it"
         for owner, pod in list(kept.items())[:_SHOWN]
     )
+
+
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+def watch(problem: Problem) -> Iterator[Candidate]:
+    """adminAccess for the pods of a DaemonSet that take a device on each node: what only watches devices needs none of
+    them for itself."""
+    found: dict[str, list[str]] = {}
+    for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
+        if (holder.workload or "").startswith("DaemonSet "):
+            found.setdefault(holder.workload or "", []).append(holder.pod or "")
+    for owner in found:
+        key = key_of(owner.partition(" ")[2])
+        value = problem.state.get("DaemonSet", key)
+        pods = ["/".join(k) for k, p in problem.state.all("Pod").items() if workload_target(p, k[0]) == _target(owner)]
+        for reference in maps_at(value, "spec", "template", "spec", "resourceClaims"):
+            target = f"ResourceClaimTemplate/{key[0]}/{text_at(reference, 'resourceClaimTemplateName')}"
+            requests = maps_at(problem.state.get(*parse_target(target)), "spec", "spec", "devices", "requests")
+            exact = [i for i, request in enumerate(requests) if request.get("exactly")]
+            if not exact:
+                continue
+            paths = (pointer("spec", "spec", "devices", "requests", i, "exactly", "adminAccess") for i in exact)
+            admin = Patch(target, tuple({"op": "add", "path": path, "value": True} for path in paths))
+            namespace = problem.state.get("Namespace", ("", key[0]))
+            label = Patch(f"Namespace/{key[0]}", (put(namespace, ("metadata", "labels", ADMIN_LABEL), "true"),))
+            changes = (label, admin) if namespace is not None else (admin,)
+            ended = tuple(Delete(f"Pod/{pod}") for pod in pods)
+            yield Candidate(
+                f"let {owner} use adminAccess in template {target.rpartition('/')[2]}",
+                (*changes, *ended),
+                Slot(Topic.SHARING, owner),
+                Preference.ADMIT,
+                effect="if it only watches the devices: with adminAccess it takes none of them",
+                tried=(*changes, *ended),
+            )
+
+
+def _target(owner: str) -> str:
+    return owner.replace(" ", "/", 1)
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)

@@ -21,7 +21,7 @@ from dractl.reasons.passing_taints import passing
 from dractl.reasons.pools import SliceNodeMismatch
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.node_filters import tolerated
-from dractl.scheduler.snapshot import NodeInfo, PodInfo, pod_requests, quantity
+from dractl.scheduler.snapshot import NodeInfo, PodInfo, init_request, pod_requests, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -436,7 +436,10 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
     resource = rejection.resource or ""
     if pod is None or rejection.free is None or rejection.want is None:
         return
-    containers = maps_at(problem.question.value, "spec", "containers")
+    spec = map_at(problem.question.value, "spec")
+    deciding = init_request(spec, resource)
+    kind = "containers" if deciding is None else "initContainers"
+    containers = maps_at(spec, kind)
     amounts = [quantity(at(c, "resources", "requests", resource) or 0) for c in containers]
     if not amounts:
         return
@@ -451,11 +454,12 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
     if at(containers[index], "resources", "limits", resource) is not None and "/" in resource:
         fields.append("limits")
     operations = tuple(
-        {"op": "replace", "path": pointer("spec", "containers", index, "resources", f, resource), "value": str(left)}
+        {"op": "replace", "path": pointer("spec", kind, index, "resources", f, resource), "value": str(left)}
         for f in fields
     )
     added = any(isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ") for c in problem.causes)
-    title = f"lower the pod's request for {resource} from {amounts[index]} to {left}"
+    whose = "the pod's request" if deciding is None else f"the request of init container {deciding[0]}"
+    title = f"lower {whose} for {resource} from {amounts[index]} to {left}"
     yield Candidate(
         f"set the pod's request for {resource} to {left}" if added else title,
         (Patch(pod, operations),),
@@ -536,6 +540,7 @@ _MAKERS: dict[str, Callable[[Problem, NodeVerdict, Rejection], Iterator[Candidat
     "NodeResourcesFit": _resources,
     "PodTopologySpread": _spread,
     "InterPodAffinity": _pod_affinity,
+    "VolumeRestrictions": lambda problem, verdict, rejection: _end_pods(problem, verdict, rejection.pods),
 }
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _API = "resource.k8s.io/v1"
 _QUEUE = "kueue.x-k8s.io/queue-name"
+_OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 
 
 # -- references --
@@ -193,12 +194,21 @@ def _installed(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
 def namespace(problem: Problem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
     """The label for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
+    labelled = Patch(f"Namespace/{cause.namespace}", (put(value, ("metadata", "labels", ADMIN_LABEL), "true"),))
+    again = recreated(problem) if problem.pod is not None and text_at(problem.pod, "metadata", "uid") else ()
+    old = map_at(value, "metadata", "labels").get(_OLD_ADMIN_LABEL)
+    effects = (
+        "if this namespace may use adminAccess",
+        f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read" if old else "",
+        "the pod is recreated: the claim controller would try again with growing delays only" if again else "",
+    )
     yield Candidate(
         f"label namespace {cause.namespace} with {ADMIN_LABEL}=true",
-        (Patch(f"Namespace/{cause.namespace}", (put(value, ("metadata", "labels", ADMIN_LABEL), "true"),)),),
+        (labelled, *again),
         Slot(Topic.NAMESPACE),
         Preference.POLICY,
-        effect="if this namespace may use adminAccess",
+        effect="; ".join(filter(None, effects)),
+        tried=(labelled,) if again else (),
     )
 
 
@@ -299,14 +309,15 @@ def shared_claims(problem: Problem) -> Iterator[Candidate]:
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
                 slot, effect = Slot(Topic.CLAIM, "reserved"), ending.effect
-                yield Candidate(ending.title, ending.changes, slot, Preference.END, effect=effect, tried=ending.gone)
+                yield Candidate(ending.title, ending.changes, slot, ending.preference, effect=effect, tried=ending.gone)
+            yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
             continue
         slot = Slot(Topic.CLAIM, "unpin")
         if others:
             ending = problem.owners.end(others)
             if ending is not None:
                 effect = "; ".join(filter(None, (f"claim {claim.key[1]} is allocated again", ending.effect)))
-                yield Candidate(ending.title, ending.changes, slot, Preference.END, effect=effect, tried=ending.gone)
+                yield Candidate(ending.title, ending.changes, slot, ending.preference, effect=effect, tried=ending.gone)
         else:
             why = "only this pod is to use it" if users else "no pod uses it"
             deallocate = ({"op": "remove", "path": "/status/allocation"},)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
-from dractl.cluster.pods import ended, is_pending, stuck
-from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
+from dractl.cluster.pods import ended, event_about, is_pending, stuck
+from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
     SCALED,
@@ -139,6 +139,11 @@ class Owners:
         since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
         title = f"wait for pod {full_name} to end, which is Terminating on {node} since {since}"
         effect = f"delete it by force only if {node} is gone for good"
+        kept = [str(name) for name in list_at(pod, "metadata", "finalizers")]
+        if kept:
+            effect = f"finalizer {', '.join(kept)} keeps it: to delete it by force does nothing"
+        if event_about(self.state, pod or {}, "FailedKillPod"):
+            effect = f"its kubelet cannot end it: is the DRA driver on {node} running?"
         return Ending(title, (), _deletions([full_name]), effect)
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:

@@ -10,18 +10,19 @@ from msgspec.structs import replace
 
 from dractl.allocation import Allocated
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
+from dractl.cluster.managers import manager
 from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, own_first
-from dractl.explain.fixes.managers import manager
 from dractl.explain.fixes.outlook import outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
+from dractl.reasons.gangs import PodGroupMissing
 from dractl.reasons.limits import ClassMissing
 from dractl.reasons.next_step import NextStep
 from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
@@ -64,8 +65,9 @@ class Found(Struct, frozen=True):
 def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
     answers a question about another cluster, with so many fixes."""
-    if isinstance(problem.first, PodDeleting):
-        return Found()  # nothing of its name can be made until it is gone
+    unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
+    if unseen or isinstance(problem.first, PodDeleting):
+        return Found()  # nothing is tried until its group is there; nothing of its name can be made until it is gone
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
     only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None

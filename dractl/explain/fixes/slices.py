@@ -257,7 +257,29 @@ def siblings(problem: Problem, cause: DriverAbsent) -> Iterator[Candidate]:
     nodes = [v.name for v in problem.attempt.nodes if v.name in cause.nodes and v.rejection is None]
     have = "it has" if len(nodes) == 1 else "they have"
     effect = f"like {cause.like[0]} {have} {cause.label}; " if cause.like else ""
+    if cause.selector:
+        yield from _labelled(problem, cause, nodes)
+        return
     yield from _on_nodes(problem, cause.driver, nodes, effect)
+
+
+def _labelled(problem: Problem, cause: DriverAbsent, nodes: list[str]) -> Iterator[Candidate]:
+    """The label by which the driver's DaemonSet selects its nodes."""
+    key, _, text = cause.selector.partition("=")
+    patches = []
+    for name in nodes:
+        value = problem.state.get("Node", ("", name))
+        patches.append(Patch(f"Node/{name}", (put(value, ("metadata", "labels", key), text),)))
+    for candidate in _on_nodes(problem, cause.driver, nodes, ""):
+        yield Candidate(
+            f"label {', '.join(nodes[:_SHOWN])} with {cause.selector}",
+            tuple(patches),
+            candidate.slot,
+            Preference.RESTORE,
+            effect=f"{cause.daemon_set} selects its nodes by it, and runs there then",
+            degree=-1,
+            tried=(*patches, *candidate.trial),
+        )
 
 
 @fix_for(NoSlicesOnNode)
