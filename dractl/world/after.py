@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cluster.changes import Create, Delete, Patch, apply, parse_target
-from dractl.cluster.state import map_at, text_at
+from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, workload
 from dractl.world.admission import pod_refusal
 from dractl.world.controllers import Owned, active, next_act
@@ -87,7 +87,7 @@ def after(
     if created is not None and not text_at(created, "metadata", "uid"):
         state = state.replace("Pod", pod, {**created, "metadata": {**created["metadata"], "uid": pod[1] + _NEW}})
     wanted = {text_at(asked, "metadata", "uid"), pod[1] + _NEW}
-    renewed = {text_at(before.get("Pod", key), "metadata", "uid") for key in again}
+    renewed = {text_at(before.get("Pod", key), "metadata", "uid") for key in again} | _without_claim(state, changes)
     refused: dict[Workload, int] = {}
     said: list[str] = []
     failed: dict[Workload, str] = {}
@@ -227,6 +227,21 @@ def _kept(state: ClusterState, changes: Sequence[Change]) -> list[Key]:
         for key, pod in pods
         if any(name not in _OWN_FINALIZERS for name in map_at(pod, "metadata").get("finalizers") or ())
     ]
+
+
+def _without_claim(state: ClusterState, changes: Sequence[Change]) -> set[str]:
+    """The pods, by uid, of which a change deletes a claim: their controller makes it anew from its template
+    (pkg/controller/resourceclaim/controller.go handleClaim)."""
+    gone = {
+        key
+        for kind, key in (parse_target(c.target) for c in changes if isinstance(c, Delete))
+        if kind == "ResourceClaim"
+    }
+    return {
+        text_at(pod, "metadata", "uid")
+        for (namespace, _), pod in state.all("Pod").items()
+        if any((namespace, s.get("resourceClaimName")) in gone for s in maps_at(pod, "status", "resourceClaimStatuses"))
+    }
 
 
 def _terminating(pod: Raw) -> Raw:
