@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dractl.discovery.publication import Publication
     from dractl.drivers.rendering import Rendering
     from dractl.model import Target
-    from dractl.probes import readiness
+    from dractl.probes import services
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Machine
 
@@ -162,7 +162,7 @@ def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output
     return 1 if any(c.state == "missing" for c in checks) else 0
 
 
-def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
+def _node_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     from dractl.drivers import by_default, find
     from dractl.probes import SysRoot
     from dractl.probes.readiness import checks
@@ -172,7 +172,7 @@ def _node_checks(sysfs_root: Path | None) -> tuple[readiness.Check, ...]:
     return checks(machine, root, [name for name in by_default() if find(name).present(machine)])
 
 
-def _cluster_checks() -> tuple[readiness.Check, ...]:
+def _cluster_checks() -> tuple[services.Check, ...]:
     from dractl.cluster.conformance import cluster_checks
     from dractl.cluster.kubectl import get, served
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from dractl.objects import newest, slice_of
-from dractl.probes.readiness import Check
+from dractl.probes.services import Check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

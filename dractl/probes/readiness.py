@@ -5,31 +5,23 @@ Everything is read from one root, so the file system of a host that is mounted e
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-import jsonschema
-import yaml
-from msgspec import Struct
-
+from dractl.probes.cdi import CDI_FOLDERS, absent_paths, cdi_fault, cdi_files, specification
 from dractl.probes.classes import NVIDIA
-from dractl.resources import data_dir
+from dractl.probes.services import Check, cdi_folders, checkpoint, kubelet, network, registry, runtime
 from dractl.topology.levels import endpoints
 from dractl.topology.links import has_link, slow_links
 from dractl.topology.units import show_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dractl.probes.root import SysRoot
+    from dractl.probes.services import State
     from dractl.topology.machine import Machine, PciDevice
 
-State = Literal["ok", "missing", "warning", "unknown"]
-
-_CDI = ("etc/cdi", "var/run/cdi", "run/cdi")
-_REGISTRY = "var/lib/kubelet/plugins_registry"
 _LIBRARIES = (
     "usr/lib/x86_64-linux-gnu",
     "usr/lib/aarch64-linux-gnu",
@@ -37,30 +29,24 @@ _LIBRARIES = (
     "usr/lib",
     "run/nvidia/driver/usr/lib64",
 )
-_CONTAINERD = ("etc/containerd/config.toml", "var/lib/rancher/k3s/agent/etc/containerd/config.toml")
-_MAX_NESTING = 32
 _PASSTHROUGH = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})
-
-
-class Check(Struct, frozen=True):
-    """One check: its name, its state, what was seen, and what to do if the state is not ``ok``."""
-
-    name: str
-    state: State
-    evidence: str
-    advice: str = ""
 
 
 def checks(machine: Machine, root: SysRoot, drivers: Sequence[str]) -> tuple[Check, ...]:
     """All checks of ``root``, from which ``machine`` was read; ``drivers`` are the DRA drivers with hardware on it."""
+    found = runtime(root)
     return (
         *_kernel_drivers(machine),
         *_nvidia_library(machine, root),
         *_links(machine),
         *_device_nodes(machine, root),
         *_cdi(root),
-        _runtime(root),
-        *_registry(root, drivers),
+        *cdi_folders(root, found),
+        *found.checks,
+        *network(root, found),
+        *kubelet(root),
+        *registry(root, drivers, found),
+        *checkpoint(root, found),
         _iommu(machine),
         *_sriov(machine),
         _huge_pages(machine),
@@ -177,101 +163,26 @@ def _device_nodes(machine: Machine, root: SysRoot) -> Iterator[Check]:
 
 
 def _cdi(root: SysRoot) -> Iterator[Check]:
-    folders = [folder for folder in _CDI if root.is_directory(folder)]
+    folders = [folder for folder in CDI_FOLDERS if root.is_directory(folder)]
     real = {root.real(folder): folder for folder in reversed(folders)}
     if not real:
         advice = "DRA drivers create /var/run/cdi when they prepare the first claim; check that the runtime can read it"
         yield Check("CDI", "unknown", "neither /etc/cdi nor /var/run/cdi exists", advice)
         return
-    count = 0
-    for folder in real.values():
-        for name in root.names(folder):
-            if name.endswith((".json", ".yaml", ".yml")):
-                count += 1
-                fault = cdi_fault(root.bytes(f"{folder}/{name}"))
-                if fault:
-                    advice = (
-                        "fix or remove the file: the runtime ignores it, and containers with its devices do not start"
-                    )
-                    yield Check("CDI", "missing", f"/{folder}/{name}: {fault}", advice)
+    paths = [path for folder in real.values() for path in cdi_files(root, folder)]
+    for path in paths:
+        fault = cdi_fault(root.bytes(path))
+        if fault:
+            advice = "fix or remove the file: the runtime ignores it, and containers with its devices do not start"
+            yield Check("CDI", "missing", f"/{path}: {fault}", advice)
+        elif root.is_directory("dev") and (absent := absent_paths(root, specification(root, path))):
+            advice = (
+                "see why it is absent (the kernel driver makes device nodes): containers with the device do not start"
+            )
+            yield Check("CDI", "missing", f"/{path} names {', '.join(absent[:3])}, which does not exist here", advice)
+    count = len(paths)
     where = " and ".join(f"/{folder}" for folder in real.values())
     yield Check("CDI", "ok", f"{count} specification{'' if count == 1 else 's'} in {where}")
-
-
-def cdi_fault(data: bytes | None) -> str | None:
-    """The fault of a CDI specification (JSON or YAML); None if it is valid."""
-    if data is None:
-        return "cannot be read"
-    try:
-        text = data.decode("utf-8")
-        # CDI files are made by machines, without aliases or deep nesting; with them, a file may be a bomb.
-        depth = 0
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _MAX_NESTING or isinstance(event, yaml.AliasEvent):
-                return "has YAML aliases or is nested too deeply"
-        value: Any = yaml.load(text, Loader=yaml.CSafeLoader)
-    except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"cannot be parsed: {str(error).splitlines()[0]}"
-    schema = json.loads((data_dir("schemas") / "dractl" / "cdi.json").read_text(encoding="utf-8"))
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(value), key=lambda e: list(map(str, e.path)))
-    if errors:
-        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in errors[0].path).lstrip(".")
-        return f"{path or 'the specification'}: {errors[0].message:.160}"
-    names = [device["name"] for device in value["devices"]]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    return f"device {twice} is defined twice" if twice else None
-
-
-def _runtime(root: SysRoot) -> Check:
-    name = "container runtime"
-    for path in _CONTAINERD:
-        text = root.text(path)
-        if text is not None:
-            return _containerd(path, text)
-    if root.exists("run/crio/crio.sock") or root.is_directory("etc/crio"):
-        return Check(name, "ok", "CRI-O: CDI is on by default since 1.23")
-    if root.exists("run/containerd/containerd.sock"):
-        advice = "containerd 2.0 and later have CDI on; on 1.7 set enable_cdi = true in /etc/containerd/config.toml"
-        return Check(name, "warning", "containerd with its default configuration", advice)
-    return Check(name, "unknown", "neither containerd nor CRI-O was found", "give the host's own root with --root DIR")
-
-
-def _containerd(path: str, text: str) -> Check:
-    name, where = "container runtime", f"containerd, /{path}"
-    try:
-        value = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return Check(name, "missing", f"{where}: {error}", "fix the file: containerd does not start with it")
-    plugins = value.get("plugins", {})
-    enabled = [
-        section["enable_cdi"]
-        for key in ("io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime")
-        if isinstance(section := plugins.get(key), dict) and "enable_cdi" in section
-    ]
-    if enabled and not enabled[-1]:
-        return Check(name, "missing", f"{where}: enable_cdi = false", "set enable_cdi = true and restart containerd")
-    if enabled or value.get("version", 1) >= 3:
-        return Check(name, "ok", f"{where}: CDI is on" + ("" if enabled else " (the default of containerd 2)"))
-    advice = "set enable_cdi = true on containerd 1.7, where CDI is off by default; 2.0 and later have it on"
-    return Check(name, "warning", f"{where}: enable_cdi is not set", advice)
-
-
-def _registry(root: SysRoot, drivers: Iterable[str]) -> Iterator[Check]:
-    name = "kubelet registration"
-    if not root.is_directory(_REGISTRY):
-        advice = "start kubelet, which creates it; if kubelet has another root directory, configure the drivers for it"
-        yield Check(name, "unknown", f"there is no /{_REGISTRY}", advice)
-        return
-    sockets = [entry for entry in root.names(_REGISTRY) if entry.endswith(".sock")]
-    for driver in drivers:
-        # <driver>-reg.sock, or <driver>-<pod uid>-reg.sock with rolling updates (kubeletplugin, RollingUpdate).
-        mine = [entry for entry in sockets if entry.startswith(f"{driver}-")]
-        if mine:
-            yield Check(name, "ok", f"{driver}: {mine[0]}")
-        else:
-            advice = "install the driver, or check its pod on this node: it creates the socket when it is ready"
-            yield Check(name, "missing", f"{driver}: no socket in /{_REGISTRY}", advice)
 
 
 def _iommu(machine: Machine) -> Check:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import stat
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_FILE = 1 << 20
 """No file of sysfs or procfs that dractl reads is longer; what is, is cut off there."""
+
+_LISTENS = " 00010000 "  # __SO_ACCEPTCON, in the kernel's net/unix/af_unix.c unix_seq_show
 
 # No path of sysfs is nearly as deep or as winding; a tree that is, is hostile.
 _MAX_LINKS, _MAX_DEPTH = 12, 48
@@ -76,6 +79,28 @@ class DirectoryTree:
 
     def target(self, path: str) -> str:
         return os.readlink(self._full(path))
+
+    def listens(self, path: str) -> bool | None:
+        """Whether somebody listens on the socket at ``path``; None if it is none, or may not be asked."""
+        folder, _, name = self._full(path).rpartition("/")
+        if self.kind(path) != "special":
+            return None
+        try:
+            # By way of its folder, since the name of a socket has at most 107 bytes (unix(7)).
+            above = os.open(folder or "/", os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return None
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+                client.settimeout(1)
+                client.connect(f"/proc/self/fd/{above}/{name}")
+        except ConnectionRefusedError:
+            return False
+        except (OSError, ValueError):
+            return None
+        finally:
+            os.close(above)
+        return True
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -213,6 +238,20 @@ class SysRoot:
         """True if the path is a directory."""
         real = self.real(path)
         return real is not None and (real == "" or self._tree.kind(real) == "dir")
+
+    def listens(self, path: str) -> bool | None:
+        """Whether somebody listens on the socket at ``path``; None if that cannot be known.
+
+        The kernel lists the sockets of one network namespace (/proc/net/unix), and most drivers run in another. One
+        that is not in the list is asked: nobody listens where a connection is refused.
+        """
+        real = self.real(path)
+        if real is None:
+            return None
+        table = (self.text("proc/net/unix") or "").splitlines()
+        if any(line.endswith((f" /{real}", f" /{path}")) and _LISTENS in line for line in table):
+            return True
+        return self._tree.listens(real) if isinstance(self._tree, DirectoryTree) else None
 
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; empty where there is none."""

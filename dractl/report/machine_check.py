@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dractl.report.plain import wrap
 
 if TYPE_CHECKING:
-    from dractl.probes.readiness import Check, State
+    from dractl.probes.services import Check, State
     from dractl.report.canvas import Canvas
 
 _MARKS: dict[State, tuple[str, str, str]] = {

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dractl import probes
 from dractl.probes import SysRoot
-from dractl.probes.readiness import Check, cdi_fault, checks
+from dractl.probes.cdi import cdi_fault
+from dractl.probes.readiness import checks
 from tests import machines
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from dractl.probes.services import Check
 
 SPEC: dict[str, Any] = {
     "cdiVersion": "0.7.0",
@@ -29,6 +34,9 @@ def node(tmp_path: Path) -> Path:
     top = machines.build(machines.describe("plx-8gpu"), tmp_path / "host")
     files: dict[str, str] = {
         "etc/containerd/config.toml": 'version = 3\n[plugins."io.containerd.cri.v1.runtime"]\n',
+        "etc/cni/net.d/10-pods.conflist": json.dumps({"plugins": [{"type": "bridge", "ipam": {"type": "host-local"}}]}),
+        "opt/cni/bin/bridge": "",
+        "opt/cni/bin/host-local": "",
         "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.65.06": "",
         "proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  "
         "Release Build\n",
@@ -137,3 +145,145 @@ def test_faults_of_cdi_specifications(change: dict[str, Any], fault: str) -> Non
 )
 def test_what_is_no_cdi_specification(data: bytes | None) -> None:
     assert cdi_fault(data)
+
+
+# -- what runs there --
+
+
+def said(top: Path, name: str) -> list[str]:
+    """What is missing under a name."""
+    found = checks(probes.read(top), SysRoot.of(top), ("gpu.nvidia.com",))
+    return [check.evidence for check in found if (check.name, check.state) == (name, "missing")]
+
+
+def left_behind(path: Path) -> None:
+    """A socket on which nobody listens, as a program that was killed leaves it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(path.name)
+
+
+@pytest.mark.parametrize("name", ["gpu.nvidia.com-reg.sock", "lab.example.com-0ecc8920-f135-reg.sock"])
+def test_a_driver_that_died_leaves_its_socket(node: Path, name: str) -> None:
+    left_behind(node / "var/lib/kubelet/plugins_registry" / name)
+    (evidence,) = said(node, "kubelet registration")
+    assert f"nobody listens on /var/lib/kubelet/plugins_registry/{name}" in evidence
+
+
+def test_a_driver_that_serves_no_more_is_told_although_it_is_registered(node: Path) -> None:
+    left_behind(node / "var/lib/kubelet/plugins/gpu.nvidia.com/dra.sock")
+    assert "nobody listens on" in said(node, "kubelet registration")[0]
+
+
+def test_a_driver_that_listens(tmp_path: Path) -> None:
+    path = tmp_path / "proc" / "s.sock"
+    path.parent.mkdir()
+    (tmp_path / "sys").mkdir()
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as server:
+        server.bind(path.name)
+        server.listen()
+        assert SysRoot.of(tmp_path).listens("proc/s.sock") is True
+    assert SysRoot.of(tmp_path).listens("proc/s.sock") is False
+    assert SysRoot.of(tmp_path).listens("proc/none") is None
+
+
+def test_the_kernels_list_of_sockets_is_believed(node: Path) -> None:
+    """A line of /proc/net/unix of a listening socket; one that is only connected counts for nothing."""
+    path = "/var/lib/kubelet/plugins_registry/gpu.nvidia.com-reg.sock"
+    left_behind(node / path.lstrip("/"))
+    (node / "proc/net").mkdir(exist_ok=True)
+    table = node / "proc/net/unix"
+    table.write_text(
+        f"Num RefCount Protocol Flags Type St Inode Path\n0: 00000003 00000000 00000000 0001 03 7 {path}\n"
+    )
+    assert said(node, "kubelet registration")
+    table.write_text(
+        f"Num RefCount Protocol Flags Type St Inode Path\n0: 00000002 00000000 00010000 0001 01 7 {path}\n"
+    )
+    assert not said(node, "kubelet registration")
+
+
+def test_sockets_of_storage_drivers_are_not_those_of_dra(node: Path) -> None:
+    left_behind(node / "var/lib/kubelet/plugins_registry/csi.example.com-reg.sock")
+    left_behind(node / "var/lib/kubelet/plugins/csi.example.com/csi.sock")
+    assert not said(node, "kubelet registration")
+
+
+def test_a_runtime_and_a_kubelet_that_do_not_run(node: Path) -> None:
+    left_behind(node / "run/containerd/containerd.sock")
+    left_behind(node / "var/lib/kubelet/device-plugins/kubelet.sock")
+    assert said(node, "container runtime") == [
+        "containerd does not run: nobody listens on /run/containerd/containerd.sock"
+    ]
+    assert said(node, "kubelet") == ["does not run: nobody listens on /var/lib/kubelet/device-plugins/kubelet.sock"]
+
+
+def configure(node: Path, *lines: str) -> None:
+    section = '[plugins."io.containerd.cri.v1.runtime"'
+    text = "\n".join(line.replace("RUNTIME", section) for line in lines)
+    (node / "etc/containerd/config.toml").write_text(f"version = 3\n{text}\n")
+
+
+def test_specifications_where_the_runtime_does_not_look(node: Path) -> None:
+    configure(node, "RUNTIME]", 'cdi_spec_dirs = ["/etc/cdi"]')
+    assert said(node, "CDI") == ["1 specification in /run/cdi; the runtime reads only /etc/cdi"]
+    configure(node, "RUNTIME]", 'cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]')
+    assert not said(node, "CDI")
+
+
+def test_a_device_node_that_a_specification_names_and_the_host_lacks(node: Path) -> None:
+    (node / "dev/nvidia0").unlink()
+    assert "names /dev/nvidia0, which does not exist here" in said(node, "CDI")[0]
+
+
+def test_runtime_handlers(node: Path) -> None:
+    configure(
+        node,
+        "RUNTIME.containerd]",
+        'default_runtime_name = "nvidia"',
+        "RUNTIME.containerd.runtimes.runc.options]",
+        'BinaryName = "/usr/sbin/runc"',
+    )
+    assert [evidence.partition(": ")[2] for evidence in said(node, "runtime handlers")] == [
+        "the default nvidia is not configured",
+        "there is no /usr/sbin/runc",
+    ]
+
+
+def test_the_network_of_pods(node: Path) -> None:
+    (node / "opt/cni/bin/host-local").unlink()
+    assert "names plugin host-local, which is not in /opt/cni/bin" in said(node, "CNI")[0]
+    (node / "etc/cni/net.d/10-pods.conflist").write_text("{")
+    assert "cannot be parsed" in said(node, "CNI")[0]
+    (node / "etc/cni/net.d/10-pods.conflist").unlink()
+    assert said(node, "CNI") == ["no CNI configuration in /etc/cni/net.d"]
+
+
+def test_a_driver_that_is_a_plugin_of_nri(node: Path) -> None:
+    (node / "var/lib/kubelet/plugins/dra.net").mkdir(parents=True)
+    configure(node, '[plugins."io.containerd.nri.v1.nri"]', "disable = true")
+    assert said(node, "NRI") == ["dra.net needs NRI, which is off in the runtime"]
+
+
+def test_prepared_claims_whose_devices_are_gone(node: Path) -> None:
+    """The form is that of kubelet 1.37.1: kubernetes pkg/kubelet/cm/dra/state/checkpoint.go."""
+
+    def prepared(driver: str, identity: str) -> None:
+        device = {"PoolName": "node-1", "DeviceName": "gpu-0", "RequestNames": ["r"], "CDIDeviceIDs": [identity]}
+        claim = {"ClaimName": "train", "Namespace": "ml", "DriverState": {driver: {"Devices": [device]}}}
+        data = json.dumps({"kind": "DRACheckpoint", "ClaimInfoStateList": [claim]})
+        state = node / "var/lib/kubelet/dra_manager_state"
+        state.write_text(json.dumps({"Data": data, "Checksum": 1}))
+
+    prepared("gpu.nvidia.com", "k8s.gpu.nvidia.com/claim=gpu-0")
+    assert not said(node, "prepared claims")
+    prepared("gpu.nvidia.com", "k8s.gpu.nvidia.com/claim=gpu-9")
+    assert said(node, "prepared claims") == [
+        "claim ml/train: no specification has CDI device k8s.gpu.nvidia.com/claim=gpu-9"
+    ]
+    prepared("lab.example.com", "k8s.gpu.nvidia.com/claim=gpu-0")
+    assert said(node, "prepared claims") == ["claim ml/train: its driver lab.example.com is not registered"]
+    for data in ("", "[]", '{"Data": 7}', '{"Data": "[]"}', '{"Data": "{\\"ClaimInfoStateList\\": [7]}"}', "\0" * 9):
+        (node / "var/lib/kubelet/dra_manager_state").write_text(data)
+        look(node)
