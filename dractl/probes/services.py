@@ -88,6 +88,9 @@ def runtime(root: SysRoot) -> Runtime:
 def _running(root: SysRoot, sockets: Sequence[str], name: str) -> Iterator[Check]:
     """A line if the runtime's socket is there and nobody listens on it."""
     there = [path for path in sockets if root.exists(path)]
+    if not there and any(root.is_directory(path.rpartition("/")[0]) for path in sockets):
+        seen = f"{name} does not run: there is no /{sockets[0]}"
+        yield Check("container runtime", "missing", seen, f"start {name}: until then no container starts")
     if there and all(root.listens(path) is False for path in there):
         advice = f"start {name}: until then no container starts, and kubelet does not see those that run"
         yield Check("container runtime", "missing", f"{name} does not run: nobody listens on /{there[0]}", advice)
