@@ -223,6 +223,8 @@ def _underlying(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     behind = diagnosis.behind
     if not behind or (diagnosis.group.causes and conclusion.fits):
         return conclusion
+    if conclusion.fits and isinstance(behind[0], EvictionLoop):
+        return of_cause("blocked", behind[0], conclusion.scheduler_message, conclusion.notes)
     headline = conclusion.headline
     if conclusion.fits:
         headline = replace(headline, told=(*headline.told, Told(behind[0], ", but ")))

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "
 # k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
+_POD_SECURITY = re.compile(r'violates PodSecurity "([a-z]+):[^"]*": (.*)', re.DOTALL)
+_UNSAID = re.compile(r"failed quota: ([^:\s]+): must specify (.*)")
+_LIMIT = re.compile(r"(maximum|minimum) (\S+) usage per (\w+) is ([^,\s]+)")
+_NO_ANSWER = re.compile(r'failed calling webhook "([^"]+)"')
+_DENIED = re.compile(r'admission webhook "([^"]+)" denied the request: (.*)', re.DOTALL)
 _QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, limited: (\S+)")
 
 
@@ -176,7 +181,14 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
             f"pods of {self.owner} are evicted by a device taint as soon as they run ({self.evicted} so far): a "
-            "toleration without effect NoExecute does not keep them there"
+            "toleration without effect NoExecute, or with tolerationSeconds, does not keep them there"
+        )
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield NextStep(
+            "choose devices without the taint, or have the device repaired; only if it may be used, tolerate the taint "
+            "with effect NoExecute and without tolerationSeconds",
+            command("kubectl get events -n {} --field-selector reason=DeviceTaintManagerEviction", asked.namespace),
         )
 
 
@@ -327,7 +339,48 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 f"limited: {exceeded[3]})",
                 command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
             )
+        known = tuple(self._refusal(asked.namespace))
+        yield from known
+        if account or exceeded is not None or known:
+            return
         yield NextStep(
             "see why the pods are refused",
             command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
         )
+
+    def _refusal(self, namespace: str) -> Iterator[NextStep]:
+        """What to change so that admission takes the pods: Pod Security, a quota that wants to be told, a LimitRange, a
+        webhook (kubernetes staging/src/k8s.io/pod-security-admission, plugin/pkg/admission)."""
+        security, unsaid = _POD_SECURITY.search(self.event), _UNSAID.search(self.event)
+        limit, silent = _LIMIT.search(self.event), _NO_ANSWER.search(self.event)
+        denied = _DENIED.search(self.event)
+        if security is not None:
+            yield NextStep(
+                f"change the pods, where they are written, so that Pod Security {security[1]} takes them: {security[2]}"
+            )
+            yield NextStep(
+                f"or have an administrator let namespace {namespace} run such pods",
+                command(
+                    "kubectl label namespace {} pod-security.kubernetes.io/enforce=privileged --overwrite", namespace
+                ),
+            )
+        if unsaid is not None:
+            yield NextStep(
+                f"set {unsaid[2]} where the pods are written: quota {unsaid[1]} counts it",
+                command("kubectl get resourcequota {} -n {} -o yaml", unsaid[1], namespace),
+            )
+        if limit is not None:
+            least = "at least" if limit[1] == "minimum" else "at most"
+            yield NextStep(
+                f"ask for {least} {limit[4]} {limit[2]} for each {limit[3].lower()} where the pods are written, or "
+                "change the LimitRange",
+                command("kubectl get limitranges -n {} -o yaml", namespace),
+            )
+        if silent is not None:
+            yield NextStep(
+                f"see why admission webhook {silent[1]} does not answer; if its service is gone, its webhook "
+                "configuration has to go, too",
+                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
+            )
+        if denied is not None:
+            yield NextStep(f"change what admission webhook {denied[1]} denies: {denied[2]}")

@@ -58,7 +58,7 @@ _MOST = 8  # nodes with one label that are compared
 def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> tuple[Cause, ...]:
     """The causes behind the causes, the one to begin with first."""
     if case.attempt.fits:
-        return tuple(not_tried(case))
+        return (*_evicted(case, found, ranked), *not_tried(case))
     makers = (
         _old_revision,
         _old_template,
