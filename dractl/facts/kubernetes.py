@@ -70,6 +70,15 @@ class Change(Struct, frozen=True, forbid_unknown_fields=True):
     read: str = ""
 
 
+class Coming(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a release whose rules are not known completely."""
+
+    release: str
+    what: str
+    source: str
+    read: str = ""
+
+
 class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """``kubernetes.json``. The rules of ``compared`` releases were compared with what a real API server said; the older
     ones are for lint only. From ``needs_since`` on a server does not start with a gate whose ``needs`` are off.
@@ -88,6 +97,7 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     served: tuple[Served, ...]
     fields: tuple[Field, ...]
     changes: dict[str, Change]
+    coming: tuple[Coming, ...] = ()
 
 
 @cache

@@ -9,6 +9,7 @@ from msgspec import Struct, to_builtins
 from dractl.facts.check import old
 from dractl.facts.drivers import driver, names
 from dractl.facts.hardware import machines, products
+from dractl.facts.kubernetes import kubernetes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,14 @@ class Old(Struct, frozen=True):
     days: int
 
 
+class ComingLine(Struct, frozen=True):
+    """Something that a release of Kubernetes will bring whose rules are not known completely."""
+
+    release: str
+    what: str
+    source: str
+
+
 class Summary(Struct, frozen=True):
     """``origin``: built in, dractl-facts, or what ``--facts`` names."""
 
@@ -48,6 +57,7 @@ class Summary(Struct, frozen=True):
     drivers: tuple[DriverLine, ...]
     products: int
     machines: int
+    coming: tuple[ComingLine, ...]
     old: tuple[Old, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +75,7 @@ def summary(pack: Pack, today: date, running: Mapping[str, str]) -> Summary:
         tuple(_line(name, running.get(name, "")) for name in names()),
         sum(map(len, products().products.values())),
         len(machines()),
+        tuple(ComingLine(row.release, row.what, row.source) for row in kubernetes().coming),
         tuple(Old(part, days) for part, days in old(pack, today)),
     )
 

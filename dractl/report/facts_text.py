@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.facts.check import OLD
+from dractl.model.releases import RELEASES
 
 if TYPE_CHECKING:
     from dractl.facts.summary import DriverLine, Summary
@@ -16,6 +17,8 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     wide = max(len(line.name) for line in said.drivers)
     lines = [f"facts {said.version} of {said.date} ({said.origin}, {said.digest})", ""]
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
+    lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}"]
+    lines += [f"  {row.release}: {row.what}" for row in said.coming]
     lines += ["", f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`"]
     if said.old:
         lines += ["", f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them")]

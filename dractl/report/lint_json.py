@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from dractl.facts import current
+
 if TYPE_CHECKING:
     from dractl.lint.finding import Report
 
 
 def render(report: Report) -> str:
-    """The whole report; ``schemas/dractl/lint-v1.json`` is its schema."""
+    """The whole report, and the pack of facts that it rests on; ``schemas/dractl/lint-v1.json`` is its schema."""
+    pack = current()
+    rests = {"version": pack.head.version, "date": pack.head.date, "digest": pack.digest}
+    document = {**report.to_json(), "facts": rests}
     # A file's text can contain a lone surrogate ("\\ud800" in JSON), which no encoding can write: it stays escaped.
-    text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
+    text = json.dumps(document, indent=1, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(report.to_json(), indent=1)
+        return json.dumps(document, indent=1)
     return text

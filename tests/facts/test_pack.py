@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import validate
 
 from dractl import facts
 from dractl.facts import check, pack
 from dractl.facts.images import running
+from dractl.resources import data_dir
 
 DATA = Path(pack.__file__).parent / "data"
 DRIVER = {
@@ -65,6 +67,7 @@ def origin(path: Path | None = None, *arguments: str | Path) -> tuple[dict[str, 
     code, out, err = dractl("facts", "-o", "json", *arguments, path=path)
     assert code == 0, err
     found: dict[str, Any] = json.loads(out)
+    validate(found, json.loads((data_dir("schemas") / "dractl" / "facts-v1.json").read_bytes()))
     return found, err
 
 
@@ -206,3 +209,12 @@ def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:
     file.write_text(json.dumps(pod), encoding="utf-8")
     (line,) = [line for line in origin(None, file)[0]["drivers"] if line["name"] == "dra.net"]
     assert (line["running"], line["newer"]) == ("v9.1.0", True)
+
+
+def test_the_json_of_lint_names_the_pack() -> None:
+    out = json.loads(dractl("lint", "-", "--isolated", "-o", "json", stdin=CLAIM)[1])
+    assert out["facts"] == {
+        "version": facts.current().head.version,
+        "date": facts.current().head.date,
+        "digest": facts.current().digest,
+    }

@@ -389,7 +389,7 @@ def _nic(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
     vfs = plan.vfs if product.virtual_functions else 0
     physical = replace(_described(function, facts, "nic"), sriov=_physical(vfs))
     name = slot.interface or f"eth{plan.take('eth')}" if facts.get("interface", True) else None
-    pf = _network(physical, facts, plan, name, vfs)
+    pf = _network(physical, facts, plan, name, vfs, virtual_function=bool(facts.get("virtual")))
     found = [replace(pf, interfaces=tuple(_as_recorded(interface, slot, vfs) for interface in pf.interfaces))]
     for number in range(vfs):
         virtual = replace(_virtual(physical, number), device=facts["vf"]["device"], device_name=facts["vf"]["name"])

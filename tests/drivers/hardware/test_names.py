@@ -348,3 +348,15 @@ def test_memory_of_an_intel_gpu() -> None:
     """intel/intel-resource-drivers-for-kubernetes@1da939f doc/gpu/USAGE.md: B60, 24480Mi."""
     (item,) = render(machine("B60"), Options("n", Target.of("1.37")), ["gpu.intel.com"]).slices
     assert item["spec"]["devices"][0]["capacity"]["memory"] == {"value": "24480Mi"}
+
+
+def test_virtual_functions_of_an_oracle_machine() -> None:
+    """kubernetes-sigs/dranet examples/oci_oke_examples/BM.GPU.GB300.4/README.md: pods claim the VF of each NIC."""
+    rendering = render(machine("BM.GPU.GB300.4"), Options("n", Target.of("1.37"), {"dra.net": "main"}), ["dra.net"])
+    devices = {one["name"]: one["attributes"] for item in rendering.slices for one in item["spec"]["devices"]}
+    found = devices["pci-0000-03-00-4"]
+    assert found["dra.net/isSriovVf"] == {"bool": True}
+    assert found["dra.net/ifName"] == {"string": "rdma_vf_rail0"}
+    assert found["oke.dra.net/shape"] == {"string": "BM.GPU.GB300.4"}
+    assert [devices[f"pci-{root}-03-00-4"]["dra.net/numaNode"]["int"] for root in ("0002", "0010", "0012")] == [0, 1, 1]
+    assert "dra.net/isSriovVf" not in devices["pci-0000-03-00-0"]
