@@ -97,7 +97,7 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated, consumed = _allocated(state), _shares(state)
+    allocated, consumed, moved = _allocated(state), _shares(state), _ready(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
             tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
@@ -132,13 +132,13 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
                         identity = DeviceID(*key, device.name)
                         devices.append(_device(identity, device, item, "stale", index, held, matching))
         devices += [
-            DeviceRow(identity, row.node, "gone", holders=index.holders([identity]))
+            DeviceRow(identity, row.node, _unpublished(identity, moved), holders=index.holders([identity]))
             for identity in sorted(DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published)
         ]
     homes = _homes(state) if allocated.keys() - by_pool.keys() else {}
     for key in sorted(allocated.keys() - by_pool.keys()):  # no slice of the pool is left
         devices += [
-            DeviceRow(identity, homes.get(identity), "gone", holders=index.holders([identity]))
+            DeviceRow(identity, homes.get(identity), _unpublished(identity, moved), holders=index.holders([identity]))
             for identity in sorted(DeviceID(*key, name) for name in allocated[key])
         ]
     requests = _requests(state)
@@ -147,6 +147,22 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
         for row in devices
     )
     return Stock(tuple(pools), tuple(rows))
+
+
+def _unpublished(device: DeviceID, moved: frozenset[DeviceID]) -> State:
+    """The state of an allocated device that no slice has."""
+    return "held" if device in moved else "gone"
+
+
+def _ready(state: ClusterState) -> frozenset[DeviceID]:
+    """The devices that their drivers call ready in the status of a claim. dra.net no longer publishes an interface that
+    it has moved into a pod: it scans its own network namespace (kubernetes-sigs/dranet pkg/inventory)."""
+    return frozenset(
+        result_device(device)
+        for claim in state.all("ResourceClaim").values()
+        for device in maps_at(claim, "status", "devices")
+        if any(c.get("type") == "Ready" and c.get("status") == "True" for c in maps_at(device, "conditions"))
+    )
 
 
 def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.cluster.kubelet import unhealthy
 from dractl.cluster.paste import command
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
@@ -44,6 +45,7 @@ def problems(state: ClusterState, stock: Stock, plugins: tuple[PluginRow, ...]) 
     """Everything to clean up, the claims first."""
     return (
         *_claims(state),
+        *_unhealthy(state),
         *_given_twice(stock),
         *_gone(stock),
         *_pools(state, stock),
@@ -144,6 +146,38 @@ def _ended_groups(state: ClusterState, key: Key, users: list[Raw], devices: str)
             ),
         ),
     )
+
+
+def _unhealthy(state: ClusterState) -> Iterator[Problem]:
+    """The devices that kubelet reports as unhealthy in the status of the pods that have them (KEP-4680)."""
+    for key, pod in sorted(state.all("Pod").items()):
+        for health in () if ended(pod) else dict.fromkeys(unhealthy(pod)):
+            claim = _claim_called(state, pod, health.claim)
+            results = maps_at(claim, "status", "allocation", "devices", "results")
+            names = {f"{r.get('driver')}/{r.get('pool')}/{r.get('device')}": str(r.get("device")) for r in results}
+            one = health.of(list(names.values()))
+            device = next((full for full, name in names.items() if name == one), health.device)
+            why = f": {health.message}" if health.message else ""
+            yield Problem(
+                "device-unhealthy",
+                f"device {device} is unhealthy and used by pod {'/'.join(key)}{why}",
+                (device, f"Pod/{'/'.join(key)}"),
+                (
+                    NextStep(
+                        "keep other pods away with a DeviceTaintRule, delete the pod, and reset or replace the device",
+                        command("kubectl delete pod {} -n {}", key[1], key[0]),
+                    ),
+                ),
+            )
+
+
+def _claim_called(state: ClusterState, pod: Raw, name: str) -> Raw | None:
+    """The claim of a pod by its name in the pod."""
+    made = {
+        text_at(s, "name"): text_at(s, "resourceClaimName") for s in maps_at(pod, "status", "resourceClaimStatuses")
+    }
+    named = {text_at(r, "name"): text_at(r, "resourceClaimName") for r in maps_at(pod, "spec", "resourceClaims")}
+    return state.get("ResourceClaim", (text_at(pod, "metadata", "namespace"), made.get(name) or named.get(name) or ""))
 
 
 def _given_twice(stock: Stock) -> Iterator[Problem]:

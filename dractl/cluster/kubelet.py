@@ -11,7 +11,7 @@ from msgspec import Struct
 from dractl.cluster.state import at, map_at, maps_at, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dractl.cluster.state import ClusterState
 
@@ -185,6 +185,13 @@ class Health(Struct, frozen=True):
     claim: str
     device: str
     message: str
+
+    def of(self, names: Sequence[str]) -> str | None:
+        """The one of a claim's devices that is meant: a driver's CDI name ends with the device's own where it follows
+        the examples of Kubernetes; None if that cannot be told."""
+        if len(names) == 1:
+            return names[0]
+        return next((name for name in names if self.device.endswith((f"-{name}", f"={name}"))), None)
 
 
 def unhealthy(pod: Raw) -> Iterator[Health]:

@@ -166,13 +166,7 @@ def _unhealthy(pod: Raw, node: str, allocated: Sequence[AllocatedDevice]) -> Cau
     if not found:
         return None
     names = [device.device for device in allocated]
-    # A driver's CDI name ends with the device's name, if it is made as Kubernetes' examples make it.
-    devices = tuple(
-        name
-        for health in found
-        for name in names
-        if len(names) == 1 or health.device.endswith((f"-{name}", f"={name}"))
-    )
+    devices = tuple(name for health in found if (name := health.of(names)) is not None)
     stopped = next((running.ended(c) for c in kubelet.containers(pod) if not _goes(pod, c)), "")
     return running.DeviceUnhealthy(nodes=(node,), health=found, devices=tuple(dict.fromkeys(devices)), state=stopped)
 

@@ -45,6 +45,33 @@ def test_each_device_has_its_state() -> None:
     assert found == ["device-gone"]
 
 
+@pytest.mark.parametrize(("ready", "state", "codes"), [("True", "held", []), ("False", "gone", ["device-gone"])])
+def test_an_interface_that_its_driver_has_moved_into_a_pod(ready: str, state: str, codes: list[str]) -> None:
+    """dra.net 1.4.0 publishes it no longer, and says in the claim's status that it is ready."""
+    moved = held("c", "gpu-9", "p")
+    condition = {"type": "Ready", "status": ready, "reason": "NetworkDeviceReady"}
+    device_status = {"driver": "gpu.nvidia.com", "pool": "a", "device": "gpu-9", "conditions": [condition]}
+    moved["status"]["devices"] = [device_status]
+    _, states, found = taken(node("a"), gpus("a", device("gpu-0")), pod("p"), moved)
+    assert (states["gpu-9"], found) == (state, codes)
+
+
+def test_a_device_that_is_unhealthy() -> None:
+    """As kubelet 1.37.1 reports it in the status of the pod (KEP-4680)."""
+    resource = {"health": "Unhealthy", "message": "ECC page retirement limit reached", "resourceID": "x/device=7-gpu-0"}
+    status = {"name": "main", "allocatedResourcesStatus": [{"name": "claim:g", "resources": [resource]}]}
+    user = pod(
+        "p",
+        {"name": "g", "resourceClaimName": "c"},
+        spec={"nodeName": "a"},
+        status={"phase": "Running", "containerStatuses": [status]},
+    )
+    state = state_of(GPU, node("a"), gpus("a", device("gpu-0")), user, held("c", "gpu-0", "p"))
+    (problem,) = problems(state, inventory(state, FEATURES), plugins(state))
+    assert (problem.code, problem.objects) == ("device-unhealthy", ("gpu.nvidia.com/a/gpu-0", "Pod/ml/p"))
+    assert "ECC page retirement" in problem.message
+
+
 def test_a_pool_with_slices_missing_cannot_be_used() -> None:
     stock, states, found = taken(node("a"), gpus("a", device("gpu-0"), resourceSliceCount=2))
     assert states == {"gpu-0": "incomplete"}

@@ -42,9 +42,17 @@ def configured(requests: str, kind: str, names: str = "") -> str:
     ],
 )
 def test_another_kind(device_class: str, kind: str, names: str, message: str) -> None:
-    (finding,) = found(configured(f"a {device_class}", kind, names))
+    (finding,) = found(configured(f"a {device_class}", kind, names), "1.36")
     assert (finding.severity, marked(finding)) == ("warning", kind)
     assert message in finding.message
+
+
+def test_a_configuration_that_names_all_requests() -> None:
+    """Seen with gpu.nvidia.com 0.4.1: on 1.37.1 the pod ran; with one of two requests named, the driver refused."""
+    (finding,) = found(configured("a gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
+    assert "does not apply MigDeviceConfig" in finding.message
+    (finding,) = found(configured("a gpu.nvidia.com\nb gpu.nvidia.com", "MigDeviceConfig", "a"), "1.37")
+    assert "refuses MigDeviceConfig for request a" in finding.message
 
 
 def test_one_kind_of_several_and_what_is_not_known() -> None:
