@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from dractl.manifests.kustomize import Kustomizations
     from dractl.validation.violation import Violation
 
-_DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
-"""k8s.io/apimachinery/pkg/util/strategicpatch/patch.go"""
-_PATTERN = re.compile(r"[=^<+X]?\(.*\)")
-"""Keys of patterns: Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions."""
+_DIRECTIVE = re.compile(
+    r"\$(?:patch|retainKeys|setElementOrder/|deleteFromPrimitiveList/)"  # strategicpatch/patch.go of apimachinery
+    r"|[=^<+X]?\(.*\)\Z"  # Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions
+)
+"""Keys of patches and of patterns."""
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
 _OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
@@ -50,12 +51,13 @@ def _about_a_scalar(violation: Violation) -> bool:
 
 
 def _has_directive(value: Any) -> bool:
+    matches = _DIRECTIVE.match
     stack = [value]
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
             for key, child in node.items():
-                if _is_directive(key):
+                if isinstance(key, str) and matches(key):
                     return True
                 if isinstance(child, (dict, list)):
                     stack.append(child)
@@ -65,7 +67,7 @@ def _has_directive(value: Any) -> bool:
 
 
 def _is_directive(key: object) -> bool:
-    return isinstance(key, str) and (key.startswith(_DIRECTIVES) or _PATTERN.fullmatch(key) is not None)
+    return isinstance(key, str) and _DIRECTIVE.match(key) is not None
 
 
 def _is_partial(document: Document) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from dractl.model.quantity import Quantity
 
@@ -17,28 +19,19 @@ _FLAT_REQUEST = r"(devices\.requests\[\d+\])\.exactly\b"
 _BASIC_DEVICE = r"^(spec\.devices\[\d+\])\.(?!name$)"
 
 
-class Place:
+class Place(Struct, frozen=True, eq=False):
     """A value and the path to it. ``path`` and ``field`` are built only on demand.
 
-    The step of the root is the version in which the document was written, if there is generated validation. The
-    accessors rely on successful decoding: null is absent, an absent string is "", an absent list empty.
+    The step of the root is the version in which the document was written, if there is generated validation. ``shown``
+    is the server's spelling of a key that it shortens. The accessors rely on successful decoding: null is absent, an
+    absent string is "", an absent list empty.
     """
 
-    __slots__ = ("_kind", "_parent", "_shown", "_step", "value")
-
-    def __init__(
-        self,
-        value: Any,
-        parent: Place | None = None,
-        step: str | int = "",
-        kind: str = "field",
-        shown: str | None = None,
-    ) -> None:
-        self.value = value
-        self._parent = parent
-        self._step = step
-        self._kind = kind  # "field", "index", "key"
-        self._shown = shown
+    value: Any
+    parent: Place | None = None
+    step: str | int = ""
+    kind: Literal["field", "index", "key"] = "field"
+    shown: str | None = None
 
     def child(self, *names: str) -> Place:
         """Field of that name, then the field in it, and so on; the value is None if it is absent."""
@@ -88,7 +81,7 @@ class Place:
 
     @property
     def path(self) -> Path:
-        return tuple(place._step for place in self._way())
+        return tuple(place.step for place in self._way())
 
     @property
     def field(self) -> str:
@@ -98,34 +91,34 @@ class Place:
     def _spelt(self, *, shortened: bool) -> str:
         text = ""
         for place in self._way():
-            if place._kind == "field":
-                text += f".{place._step}" if text else str(place._step)
+            if place.kind == "field":
+                text += f".{place.step}" if text else str(place.step)
             else:
-                text += f"[{place._shown if shortened and place._shown is not None else place._step}]"
+                text += f"[{place.shown if shortened and place.shown is not None else place.step}]"
         return text
 
     @property
     def shortened(self) -> bool:
         """True if this is an entry whose key the server shortens."""
-        return self._shown not in (None, self._step)
+        return self.shown not in (None, self.step)
 
     @property
     def declared(self) -> str:
         """Path as the generated validation of 1.37 spells it: in the version of the input."""
         root = self
-        while root._parent is not None:
-            root = root._parent
-        if not root._step:
+        while root.parent is not None:
+            root = root.parent
+        if not root.step:
             return self.field
         field = self._spelt(shortened=False)
-        if root._step != "v1beta1":
+        if root.step != "v1beta1":
             return field
         return re.sub(_BASIC_DEVICE, r"\1.basic.", re.sub(_FLAT_REQUEST, r"\1", field))
 
     def _way(self) -> list[Place]:
         way = []
         place = self
-        while place._parent is not None:
+        while place.parent is not None:
             way.append(place)
-            place = place._parent
+            place = place.parent
         return way[::-1]
