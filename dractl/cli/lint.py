@@ -75,6 +75,11 @@ Render = Annotated[
         help="Render charts with helm and kustomizations with kustomize or kubectl, if installed.",
     ),
 ]
+Gitignore = Annotated[
+    bool,
+    Option("--gitignore/--no-gitignore", help="Skip what git ignores below folders, node_modules, and Go's vendor."),
+]
+FailOnEmpty = Annotated[bool, Option("--fail-on-empty", help="Exit with 1 if there are no manifests.")]
 ShowFiles = Annotated[bool, Option("--show-files", help="List the files that would be linted and exit.")]
 Select = Annotated[
     list[str] | None,
@@ -148,6 +153,7 @@ def command(
     stdin_filename: StdinName = "<stdin>",
     exclude: Exclude = None,
     changed_files: ChangedFiles = False,
+    gitignore: Gitignore = True,
     render: Render = True,
     show_files: ShowFiles = False,
     devices: Devices = None,
@@ -159,6 +165,7 @@ def command(
     ignore: Ignore = None,
     fail_on: FailOn = None,
     fail_on_skipped: FailOnSkipped = False,
+    fail_on_empty: FailOnEmpty = False,
     baseline: Baseline = None,
     fix: FixFiles = False,
     unsafe_fixes: UnsafeFixes = False,
@@ -204,6 +211,7 @@ def command(
         stdin_name=stdin_filename,
         exclude=(*settings.exclude, *_split(exclude)),
         changed_files=changed_files,
+        gitignore=gitignore,
         render=render,
         target=target,
         assumed=asked[0] is None,
@@ -229,7 +237,7 @@ def command(
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for wanted_output in outputs:
             wanted_output.write(report, to_stderr=edits.asked and job.stdin is not None)
-    failed = report.reaches(threshold) and not exit_zero  # type: ignore[arg-type]
+    failed = (report.reaches(threshold) or (fail_on_empty and not report.files)) and not exit_zero  # type: ignore[arg-type]
     _end(report, failed=failed, fail_on_skipped=fail_on_skipped and not exit_zero, errors=errors)
 
 
@@ -263,6 +271,7 @@ class Job(Struct, frozen=True):
     stdin_name: str
     exclude: tuple[str, ...]
     changed_files: bool
+    gitignore: bool
     render: bool
     target: Target
     assumed: bool
@@ -281,12 +290,13 @@ class Job(Struct, frozen=True):
             stdin_name=self.stdin_name,
             exclude=self.exclude,
             changed_files=self.changed_files,
+            gitignore=self.gitignore,
             overlay=overlay,
             render=renderer(self.target) if self.render else None,
         )
         if overlay:  # files that are not written yet cannot be built
             return inputs
-        return self._built(inputs, listed(self.paths, self.exclude))
+        return self._built(inputs, listed(self.paths, self.exclude, gitignore=self.gitignore))
 
     def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
         """The input with the objects of its kustomizations."""
@@ -323,7 +333,7 @@ class Job(Struct, frozen=True):
         """The report on many files, by several processes or from the cache; None if neither pays off."""
         if self.stdin is not None or self.inventory is not None:
             return None
-        entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files))
+        entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files, gitignore=self.gitignore))
         if not is_large(entries):
             return None
         from dractl.lint.many import lint_listed  # with multiprocessing: 15 ms that one file does not need
@@ -368,7 +378,11 @@ def _tell(report: Report) -> None:
     for (why, hint), files in alike.items():
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
-    if not report.documents and not report.findings and not any(skipped.unread for skipped in report.skipped):
+    if any(skipped.unread for skipped in report.skipped) or report.documents or report.findings:
+        return
+    if not report.files:
+        notice("no manifests found: no file whose name ends in .yaml, .yml or .json")
+    else:
         notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
 
 
@@ -441,9 +455,8 @@ def _watch(job: Job, output: _Output) -> NoReturn:
             sys.stdout.write("\x1b[2J\x1b[H")
         report = job.lint()
         output.write(report)
-        if output.format == "concise" and not output.quiet:  # silent if there are no findings
-            count = len(report.findings)
-            sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}: {count} finding{'s' if count != 1 else ''}\n")
+        if output.format == "concise" and not output.quiet:
+            sys.stdout.write(f"-- {time.strftime('%H:%M:%S')}\n")
         sys.stdout.flush()
         _complain(report.skipped)  # an editor may be replacing the file just now
     raise AssertionError("a watch never ends")
@@ -578,4 +591,7 @@ def _render(report: Report, output: _Output) -> str:
     if output.format == "full" and not output.quiet:
         blocks.append("\n".join(wrap(module.explained(report), canvas.width, "  ")))
         blocks.append(lint_summary.summary(report, canvas))
-    return "\n\n".join(block for block in blocks if block)
+    text = "\n\n".join(block for block in blocks if block)
+    if output.format == "concise" and not output.quiet:
+        return "\n".join(filter(None, (text, lint_summary.summary(report, canvas))))
+    return text

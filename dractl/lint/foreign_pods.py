@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from dractl.lint.relevance import group
 from dractl.lint.verdict import Remark, verdict
 from dractl.manifests import Document
 from dractl.model import pod_specs
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
 _CONTAINERS = ("initContainers", "containers")
 _ROOT = ("spec",)
+_OF_VALUES = frozenset({"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"})
+"""Groups of objects with the values of charts, or with patches: they complete what stands in them."""
 
 
 def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
@@ -35,6 +38,9 @@ def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
 
 
 def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Remark]:
+    if "resourceClaims" not in spec and _is_whole(document, spec):
+        yield from _without_claims(document, path, spec)
+        return
     pod = Document(document.file, document.index, _pod(spec), _PodPlaces(document, path), origin=document.origin)
     complete = isinstance(spec.get("resourceClaims"), list) and isinstance(spec.get("containers"), list)
     for remark in verdict(pod, target, {}, matters=_about_claims).remarks:
@@ -50,6 +56,31 @@ def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Ta
                 moved_to=(*path, "resourceClaims"),
             )  # fmt: skip
             yield _said(document, wrong, (*path, name))
+
+
+def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:
+    """True for the pod of a workload: every container that names claims has its image; no values, which charts
+    complete."""
+    using = [mapping(item) for field in _CONTAINERS for item in items(spec.get(field)) if _claims(item)]
+    return bool(using) and all("image" in item for item in using) and group(document.value) not in _OF_VALUES
+
+
+def _without_claims(document: Document, path: Path, spec: Mapping[str, Any]) -> Iterator[Remark]:
+    """Containers that name claims of a pod that has none; the list may stand at a level above."""
+    wanted = (*path, "resourceClaims")
+    for length in range(len(path) - 1, 0, -1):
+        holder = mapping(document.at(path[:length]))
+        if items(holder.get("resourceClaims")):
+            above = (*path[:length], "resourceClaims")
+            message = f"the pods do not get these claims: {dotted(above)} belongs at {dotted(wanted)}"
+            wrong = Violation("unknown-field", None, None, above, message, True, moved_to=wanted)
+            yield Remark(wrong, server=False, severity="warning")
+            return
+    for field in _CONTAINERS:
+        for at, container in enumerate(items(spec.get(field))):
+            claims = items(mapping(_claims(container).get("resources")).get("claims"))
+            uses = (((*path, field, at, "resources", "claims", number), use) for number, use in enumerate(claims))
+            yield from _without_claim(uses, frozenset())
 
 
 def _said(document: Document, violation: Violation, path: Path) -> Remark:

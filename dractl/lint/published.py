@@ -227,6 +227,13 @@ def products() -> dict[str, tuple[str, ...]]:
     }
 
 
+@cache
+def memories(driver: str) -> dict[str, int]:
+    """The memory of known products in MiB, by the names that a driver publishes as productName."""
+    rows = hardware.products().products[_PRODUCTS[driver]].values() if driver in _PRODUCTS else ()
+    return {row["name"]: row["memoryMiB"] for row in rows if "name" in row and "memoryMiB" in row}
+
+
 def driver(name: str | None) -> Driver | None:
     """A known driver, at its newest release."""
     return drivers().get(name or "")
@@ -399,13 +406,15 @@ def _selections(run: Run) -> Iterator[Selectors]:
 
 
 class Read(Struct, frozen=True):
-    """One lookup of an attribute or a capacity by its name, on devices of a known driver."""
+    """One lookup of an attribute or a capacity by its name, on devices of a known driver. ``guessed``: only the domain
+    tells the driver, and others may publish in it."""
 
     selection: Selectors
     expression: Expression
     program: Program
     lookup: Lookup
     driver: Driver
+    guessed: bool = False
 
     @property
     def row(self) -> Row | None:
@@ -455,6 +464,7 @@ def _reads(run: Run) -> Iterator[Read]:
         for expression, program in selection.selectors:
             for lookup in program.lookups:
                 known = selection.wanted.driver if selection.wanted else driver(program.driver)
+                guessed = known is None
                 if known is None and not of_another:  # a driver may publish attributes in any domain
                     known = driver(lookup.domain)
                 if program.drivers and known is not None and program.drivers != {known.name}:
@@ -463,7 +473,7 @@ def _reads(run: Run) -> Iterator[Read]:
                     known = judged(run, known)
                     if known.rows(lookup.kind).get(lookup.full_name) is None and (known.name, lookup.full_name) in seen:
                         continue
-                    yield Read(selection, expression, program, lookup, known)
+                    yield Read(selection, expression, program, lookup, known, guessed)
 
 
 def _driver_of_class(run: Run, selection: Selectors) -> str | None:
@@ -520,5 +530,5 @@ def narrowed(run: Run, request: Request) -> Wanted | None:
     return known.narrowed(run.program(item) for item in request.selectors)
 
 
-for _known in (drivers, classes, products, in_domain, _domains):
+for _known in (drivers, classes, products, memories, in_domain, _domains):
     pack.forget_with(_known.cache_clear)

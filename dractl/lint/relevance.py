@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from dractl.objects import items, mapping
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dractl.manifests.documents import Path
 
 GROUP = "resource.k8s.io"
 KINDS = (
@@ -44,8 +48,20 @@ def concern(value: dict[str, Any]) -> Concern | None:
     if not value.get("kind") and not value.get("apiVersion") and not any(map(_is_misspelt_type, value)):
         spec = value.get("spec")  # only of a claim or a slice
         return "claims" if "metadata" in value and isinstance(spec, dict) and "devices" in spec else None
+    if any(True for _ in class_mappings(value)):
+        return "claims"
     found = {_mentions(value.get(part), 0) for part in ("spec", "template")}
     return "claims" if "claims" in found else "resources" if "resources" in found else None
+
+
+def class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The names of device classes in the configuration of Kueue, with their paths (kubernetes-sigs/kueue
+    apis/config/v1beta2 configuration_types.go DeviceClassMapping)."""
+    if str(value.get("apiVersion")).startswith("config.kueue.x-k8s.io/"):
+        for at, row in enumerate(items(mapping(value.get("resources")).get("deviceClassMappings"))):
+            for number, name in enumerate(items(mapping(row).get("deviceClassNames"))):
+                if isinstance(name, str):
+                    yield ("resources", "deviceClassMappings", at, "deviceClassNames", number), name
 
 
 def _is_fixture(value: dict[str, Any]) -> bool:

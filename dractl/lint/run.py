@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from dractl.lint.reading import readings
 from dractl.lint.selection import Selection, select
 from dractl.manifests import Document, read_text
 from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.neighbours import namespaces_around, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.lint.findings import Mapped
     from dractl.lint.inventory import TriedDevices
@@ -47,7 +49,7 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapp
     """The report on an input: with proven fixes, without suppressed findings, in the order of the places. ``mapped``
     is ``map``, or does the same in several processes."""
     readable = list(readings(inputs.documents, kustomizations))
-    namespaces = namespaces_of(inputs.documents)
+    namespaces = namespaces_of([*inputs.documents, *_namespaces_around(inputs)])
 
     def again(file: str, text: str) -> list[list[Placed]]:
         items = [item for item in read_text(file, text) if isinstance(item, Document)]
@@ -68,6 +70,19 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapp
         skipped=inputs.skipped,
         digests={f.position.file: inputs.digests[f.position.file] for f in kept if f.position.file in inputs.digests},
     )
+
+
+def _namespaces_around(inputs: Inputs) -> Iterator[Document]:
+    """What a run of some files of a repository needs to know of its namespaces, if something asks for admin access."""
+    read = {item.file for item in inputs.documents}
+    tops: set[str] = set()
+    for document in inputs.documents:
+        if "adminAccess" not in document.text or not os.path.isfile(document.file):
+            continue
+        top = repository(os.path.dirname(os.path.abspath(document.file)))
+        if top not in tops:
+            tops.add(top)
+            yield from namespaces_around(document.file, read, inputs.files)
 
 
 def _commented(documents: Sequence[Document]) -> list[Document]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+_OTHER_SUFFIXES = (".go", ".py", ".sh", ".md", ".markdown", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
+"""Text that often has manifests within, and is none."""
 MAX_FILE = 256 * 1024 * 1024
 """Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""
 MAX_ARCHIVE = 4 * MAX_FILE
@@ -55,21 +57,31 @@ class Entry(Struct, frozen=True):
     status: os.stat_result | None = None
 
 
-def listed(paths: Sequence[str], exclude: Sequence[str], *, force_exclude: bool = False) -> Iterator[Entry | Skipped]:
+def listed(
+    paths: Sequence[str], exclude: Sequence[str], *, force_exclude: bool = False, gitignore: bool = False
+) -> Iterator[Entry | Skipped]:
     """The manifests under ``paths`` in a stable order, each file once; paths that cannot be listed are Skipped.
 
-    ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too.
+    ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too, which then are files that
+    changed: those that are no manifests by their names are passed over. With ``gitignore``, what git ignores in the
+    folders is passed over, and folders of vendored packages.
     """
-    walker = _Walker(exclude)
+    walker = _Walker(exclude, gitignore=gitignore)
     for path in paths:
-        if force_exclude and walker.excludes(path):
+        if force_exclude and (walker.excludes(path) or not (_may_be_manifest(path) or os.path.isdir(path))):
             continue
         if path == "-":
             yield Entry(path, named=True)
         elif os.path.isdir(path):
             yield from walker.walk(path)
+        elif path.endswith(_OTHER_SUFFIXES):
+            yield Skipped(path, "not a manifest by its name", "name YAML or JSON files; - reads standard input")
         else:
             yield from _named(path, walker)
+
+
+def _may_be_manifest(path: str) -> bool:
+    return path == "-" or path.endswith(MANIFEST_SUFFIXES)
 
 
 def contents(
@@ -92,10 +104,16 @@ def contents(
 
 
 def read_all(
-    paths: Sequence[str], stdin: bytes | None, stdin_name: str, exclude: Sequence[str], *, force_exclude: bool = False
+    paths: Sequence[str],
+    stdin: bytes | None,
+    stdin_name: str,
+    exclude: Sequence[str],
+    *,
+    force_exclude: bool = False,
+    gitignore: bool = False,
 ) -> Iterator[Content | Skipped]:
     """The bytes of everything under ``paths``: :func:`contents` of the :func:`listed` files."""
-    return contents(listed(paths, exclude, force_exclude=force_exclude), stdin, stdin_name)
+    return contents(listed(paths, exclude, force_exclude=force_exclude, gitignore=gitignore), stdin, stdin_name)
 
 
 def _standard_input() -> bytes:
@@ -141,8 +159,9 @@ def _bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
 class _Walker:
     """Walks folders recursively: the manifests in them by name, each real file and folder once."""
 
-    def __init__(self, exclude: Sequence[str]) -> None:
+    def __init__(self, exclude: Sequence[str], *, gitignore: bool = False) -> None:
         self._seen: set[tuple[int, int]] = set()
+        self._gitignore = gitignore
         self._excluded: Callable[[str], bool] | None = None
         if exclude:
             from pathspec import GitIgnoreSpec  # imports every backend that is installed, 30 modules
@@ -162,6 +181,11 @@ class _Walker:
     def walk(self, top: str) -> Iterator[Entry | Skipped]:
         """The manifests below a folder; linked folders come last, so that files are reported under their own names."""
         stack, linked = [(top, "")], deque[tuple[str, str]]()
+        ignored = None
+        if self._gitignore:
+            from dractl.manifests.ignored import Ignored  # with pathspec, as above
+
+            ignored = Ignored(top)
         while stack or linked:
             folder, inside = stack.pop() if stack else linked.popleft()
             try:
@@ -179,9 +203,15 @@ class _Walker:
             for entry in entries:
                 relative = f"{inside}/{entry.name}" if inside else entry.name
                 if _is_folder(entry):
-                    if entry.name not in _VERSION_CONTROL and not self._skips(f"{relative}/", entry.path + "/"):
+                    if entry.name in _VERSION_CONTROL or self._skips(f"{relative}/", entry.path + "/"):
+                        continue
+                    if ignored is None or not ignored.folder(entry.path):
                         (linked if entry.is_symlink() else folders).append((entry.path, relative))
-                elif entry.name.endswith(MANIFEST_SUFFIXES) and not self._skips(relative, entry.path):
+                elif (
+                    entry.name.endswith(MANIFEST_SUFFIXES)
+                    and not self._skips(relative, entry.path)
+                    and (ignored is None or not ignored.file(entry.path))
+                ):
                     yield from self._file(entry)
             stack.extend(reversed(folders))
 

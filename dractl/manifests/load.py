@@ -36,13 +36,14 @@ _NAMES = (
     b"DeviceClass",
     b"DeviceTaintRule",
     b"ResourcePoolStatusRequest",
+    b"deviceClassMappings",  # of Kueue's configuration
     b"claimCreationSpec",  # of NVIDIA's NIMService
 )
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has none
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
-_NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
+NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
@@ -78,6 +79,7 @@ def load_readable(
     exclude: Sequence[str] = (),
     relevant_only: bool = True,
     changed_files: bool = False,
+    gitignore: bool = False,
     overlay: Mapping[str, bytes] = MappingProxyType({}),
     render: Renderer | None = None,
 ) -> Inputs:
@@ -85,10 +87,11 @@ def load_readable(
 
     Standard input and a file that is the only path are manifests because the user says so: anything in them that is not
     a Kubernetes object is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
-    hook passes it. ``overlay`` has the contents of files that are not written yet, by name. ``render`` makes the
-    manifests of a chart, whose templates are skipped otherwise.
+    hook passes it. With ``gitignore`` what git ignores below folders is passed over. ``overlay`` has the contents of
+    files that are not written yet, by name. ``render`` makes the manifests of a chart, whose templates are skipped
+    otherwise.
     """
-    found = read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files)
+    found = read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files, gitignore=gitignore)
     alone = len(paths) == 1 and not changed_files
     return _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
 
@@ -234,7 +237,7 @@ def is_relevant(data: bytes) -> bool:
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
         or (b"devices" in data and b"kind" not in data)  # a claim that does not say which kind it is
-        or (b"Namespace" in data and re.search(_NAMESPACE, data) is not None)
+        or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )
 

@@ -48,6 +48,8 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
     if not isinstance(key, str) or not key.lower().endswith("template"):
         return False
     spec = node.get("spec")
+    if isinstance(spec, Mapping) and isinstance(spec.get("template"), Mapping) and "containers" not in spec:
+        return False  # a Job's template, with claims one level too high
     return isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _CONTAINERS)
 
 

@@ -27,6 +27,12 @@ def summary(report: Report, canvas: Canvas) -> str:
     if report.skipped:
         asides.append(f"{len(report.skipped)} skipped")
     aside = f" ({', '.join(asides)})" if asides else ""
+    fixable = sum(finding.fix is not None and finding.fix.safe for finding in report.findings)
+    unsafe = sum(finding.fix is not None for finding in report.findings) - fixable
+    if fixable or unsafe:
+        more = f"{unsafe}{' more' if fixable else ''} with --unsafe-fixes" if unsafe else ""
+        asides.append(", ".join(filter(None, (f"{fixable} fixable with --fix" if fixable else "", more))))
+        aside = f" ({', '.join(asides)})"
     assumed = " (assumed; set kubernetes-version)" if report.assumed else ""
     return f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{assumed}{aside}"
 

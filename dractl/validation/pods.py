@@ -32,6 +32,7 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
     claims = place.child("resourceClaims")
     yield from _pod_claims(claims)
     names = sorted({claim.child("name").text for claim in claims.items()} - {""})
+    yield from _containers(place)
     ephemeral = place.child("ephemeralContainers")
     for containers in (place.child("initContainers"), place.child("containers"), ephemeral):
         for container in containers.items():
@@ -50,6 +51,22 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
     if ephemeral.size:
         detail = "ephemeral containers not allowed in pod template" if template else "cannot be set on create"
         yield forbidden("PC-12", ephemeral, detail)
+
+
+def _containers(place: Place) -> Iterator[Violation]:
+    """What validateContainers and validateInitContainers say of names and images: a patch that misses the container by
+    its name makes a second one without image."""
+    names: set[str] = set()
+    for field in ("containers", "initContainers"):
+        for container in place.child(field).items():
+            name, image = container.child("name"), container.child("image")
+            if not name.text:
+                yield required("PC-17", name)
+            elif name.text in names:
+                yield duplicate("PC-18", name, name.text)
+            names.add(name.text)
+            if not image.text:
+                yield required("PC-17", image)
 
 
 def _pod_claims(places: Place) -> Iterator[Violation]:

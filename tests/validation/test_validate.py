@@ -261,3 +261,19 @@ def test_a_key_that_is_wrong_is_found_at_the_key() -> None:
     assert [(v.path[-1], v.key) for v in found if "node allocatable resource name" in v.message] == [
         ("example.com/gpu", True)
     ]
+
+
+def test_containers_need_an_image_and_names_of_their_own() -> None:
+    # pkg/apis/core/validation validateContainerCommon, validateInitContainers
+    value = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "n"},
+        "spec": {
+            "containers": [{"name": "a", "image": "x"}, {"name": "b"}],
+            "initContainers": [{"name": "a", "image": "x"}],
+        },
+    }
+    said = {(item.field, item.message) for item in validate(value, Target.of("1.37"))}
+    assert ("spec.containers[1].image", "Required value") in said
+    assert ("spec.initContainers[0].name", 'Duplicate value: "a"') in said

@@ -95,6 +95,9 @@ def check(run: Run) -> Iterator[Advice]:
             if not pod.fields.get("containers"):
                 continue
             names = {text(item.get("name")) for _, item in pod.uses}
+            if names - {text(claim.get("name")) for _, claim in pod.claims}:
+                used.update(path for path, _ in pod.claims)  # under another name, says DRA409
+                continue
             for path, claim in pod.claims:
                 if text(claim.get("name")) in names or any(map(holds_placeholder, names)):
                     used.add(path)

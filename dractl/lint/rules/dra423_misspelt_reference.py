@@ -73,6 +73,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
 from dractl.manifests.neighbours import defined_around, defined_beside
 from dractl.model.nearest import nearest
@@ -97,7 +98,9 @@ def check(run: Run) -> Iterator[Advice]:
     for advice, kind, name in _unknown(run):
         # A class may be in any folder; claims and templates of that name in others are those of other pods.
         defined = defined_around if kind == "DeviceClass" else defined_beside
-        if not defined(advice.subject.document.file, kind, name, read):
+        subject = advice.subject
+        namespace = "" if holds_placeholder(namespace_of(subject)) else namespace_of(subject)
+        if not defined(subject.document.file, kind, name, namespace, read):
             yield advice
 
 
@@ -145,8 +148,29 @@ def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names
     others = sorted(run.own(kind, name), key=lambda other: closeness(other, subject))
     if others:
         yield _other_namespace(subject, path, others[0])
-    else:
-        yield from _nearest(subject, path, kind, name, names)
+        return
+    yield from list(_nearest(subject, path, kind, name, names)) or _unused_beside(run, subject, path, kind, name)
+
+
+def _unused_beside(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Iterator[Advice]:
+    """The only object of the kind in the file, if nothing uses it."""
+    beside = [other for other in run.of(kind) if other.document.file == subject.document.file]
+    if len(beside) != 1 or not beside[0].name or not may_share_namespace(beside[0], subject):
+        return
+    (other,) = beside
+    field = str(path[-1])
+    if any(text(entry.get(field)) == other.name for pod in run.pods for _, entry in pod.claims):
+        return
+    alike = name.startswith(other.name) or other.name.startswith(name)
+    yield Advice(
+        subject,
+        path,
+        f"unknown {kind} {name}; this file has {other.name}, which nothing uses",
+        help=f"if it is meant, write {field}: {other.name}",
+        confidence="likely" if alike else "possible",
+        severity="warning" if alike else "info",
+        related=((f"{kind} {other.name}", other, ("metadata", "name")),),
+    )
 
 
 def _of_other_kind(subject: Manifest, path: Path, field: str, other: Manifest) -> Advice:

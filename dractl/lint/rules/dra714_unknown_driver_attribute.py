@@ -95,7 +95,7 @@ def _said_elsewhere(read: Read) -> bool:
     """What DRA701 and DRA713 report: names that are nearly others, and capacities that are taken for attributes; and
     what an administrator may have added."""
     lookup = read.lookup
-    if not read.driver.complete:
+    if not read.driver.complete or read.guessed:
         return True
     if lookup.domain == STANDARD_DOMAIN:
         return meant_standard(lookup.domain, lookup.name or "") is not None

@@ -73,7 +73,9 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("selectors",)
 
-_SAMPLES: dict[str, Any] = {"string": "x", "int": 1, "bool": True, "version": "1.2.3"}
+_SAMPLES: dict[str, Any] = {
+    "string": "x", "int": 1, "bool": True, "version": "1.2.3", "strings": ["x"], "ints": [1]
+}  # fmt: skip
 _TYPES = {"string": "string", "int": "int", "bool": "bool", "semver": "version"}
 
 
@@ -94,7 +96,7 @@ def check(run: Run) -> Iterator[Advice]:
                 continue
             effect = "never true" if result is False else f"an error on every device ({result})"
             yield replace(
-                read.advice(f"{row.name} has type {row.type}: this comparison is {effect}", help=_help(row, found)),
+                read.advice(f"{row.name} {_typed(row)}: this comparison is {effect}", help=_help(row, found)),
                 offset=found.start,
                 end=found.end,
                 fix=_fix(read, row, found),
@@ -112,8 +114,12 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
         device = Device({"name": "device", "attributes": {row.name: {row.type: sample}}})
         result = program.evaluate(read.driver.name, device) if program.ok else None
         if isinstance(result, EvalError) and result.text.startswith("no such overload"):
-            message = f"{row.name} has type {row.type}: this is an error on every device ({result.text})"
+            message = f"{row.name} {_typed(row)}: this is an error on every device ({result.text})"
             yield replace(read.advice(message), offset=part.start, end=part.end)
+
+
+def _typed(row: Row) -> str:
+    return f"is a list of {row.type}" if row.type.endswith("s") else f"has type {row.type}"
 
 
 def _fits(row: Row, kind: str) -> bool:
@@ -176,6 +182,8 @@ def _help(row: Row, found: Comparison) -> str:
             return f"compare it with a number without quotes: {literal.value}"
         case "bool":
             return f"write {operand} or !{operand}"
+        case "strings" | "ints" if found.operator == "==":
+            return f"write {literal.text} in {operand}"
     return f'compare it with a string: "{literal.value}"'
 
 

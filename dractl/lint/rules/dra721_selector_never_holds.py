@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 
 from dractl.cel import EvalError, reading
 from dractl.lint.advice import Advice
-from dractl.lint.published import classes, pinned, selections
+from dractl.lint.published import classes, memories, pinned, selections
 from dractl.model import Device
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def check(run: Run) -> Iterator[Advice]:
         ]
         yield from found
         if all(advice.severity == "info" for advice in found):
-            yield from _together(run, selection)
+            found = list(_together(run, selection))
+            yield from found or _nominal(selection)
 
 
 def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
@@ -102,6 +103,34 @@ def _alone(run: Run, selection: Selectors, expression: Expression, program: Prog
         if run.device_class(request.device_class) is None:
             yield from _against_class(selection, expression, program)
     yield from _values(selection, expression, program)
+
+
+def _nominal(selection: Selectors) -> Iterator[Advice]:
+    """A capacity that the named product is sold with, and does not quite have: 80Gi of an "80GB" card."""
+    known = selection.wanted.driver if selection.wanted else None
+    if known is None:
+        return
+    name, memory = f"{known.name}/productName", f"{known.name}/memory"
+    named = {
+        str(literal.value)
+        for _, program in selection.selectors
+        for found in program.comparisons
+        if found.required and found.operator == "==" and found.lookup and found.lookup.full_name == name
+        for literal in found.literals
+    }
+    sizes = {product: memories(known.name).get(product) for product in named}
+    for product, size in sizes.items():
+        if size is None or len(sizes) > 1:
+            return
+        for expression, program in selection.selectors:
+            for part in program.conjuncts:
+                inside = [item for item in program.lookups if part.start <= item.start and item.end <= part.end]
+                condition = reading(part.text)
+                if {item.full_name for item in inside} != {memory} or not condition.ok:
+                    continue
+                device = Device({"name": "device", "capacity": {memory: {"value": f"{size}Mi"}}})
+                if condition.evaluate(known.name, device) is False:
+                    yield _never(selection, expression, part, f"{product} has {size}Mi, which is {size / 1024:.1f}Gi")
 
 
 def _follows_from_class(run: Run, selection: Selectors, program: Program) -> bool:

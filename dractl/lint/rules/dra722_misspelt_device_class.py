@@ -51,15 +51,17 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import classes
+from dractl.lint.relevance import class_mappings
 from dractl.model.nearest import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.lint.model import Run
+    from dractl.lint.model import Manifest, Run
+    from dractl.validation.violation import Path
 
 SEVERITY = "warning"
-KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "")
 
 _GONE = {
     "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "
@@ -71,26 +73,32 @@ _SHORTEST = 8  # of shorter names nearly all others are near
 def check(run: Run) -> Iterator[Advice]:
     if run.devices is not None and run.devices.classes:
         return
+    for subject, path, name in _named(run):
+        if not name or name in classes() or run.named("DeviceClass", name):
+            continue
+        if name in _GONE:
+            yield Advice(subject, path, f"today's driver has no class {name}", help=_GONE[name], confidence="likely")
+            continue
+        meant = _meant(name)
+        if meant:
+            yield Advice(
+                subject,
+                path,
+                f"unknown device class {name}; did you mean {meant}?",
+                help=f"no DeviceClass {name} is in the files; its driver installs {meant}",
+                confidence="likely",
+                fix=Replacement(f"replace by {meant}", path, meant, safe=False),
+            )
+
+
+def _named(run: Run) -> Iterator[tuple[Manifest, Path, str]]:
+    """The names of classes in claims and in the configuration of Kueue."""
     for claim in run.claims:
         for request in claim.alternatives:
-            name = request.device_class
-            if not name or name in classes() or run.named("DeviceClass", name):
-                continue
-            path = (*request.path, "deviceClassName")
-            if name in _GONE:
-                message = f"today's driver has no class {name}"
-                yield Advice(claim.subject, path, message, help=_GONE[name], confidence="likely")
-                continue
-            meant = _meant(name)
-            if meant:
-                yield Advice(
-                    claim.subject,
-                    path,
-                    f"unknown device class {name}; did you mean {meant}?",
-                    help=f"no DeviceClass {name} is in the files; its driver installs {meant}",
-                    confidence="likely",
-                    fix=Replacement(f"replace by {meant}", path, meant, safe=False),
-                )
+            yield claim.subject, (*request.path, "deviceClassName"), request.device_class
+    for subject in run.of(""):
+        for path, name in class_mappings(subject.value):
+            yield subject, path, name
 
 
 @lru_cache(1024)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dractl.lint import lint
+from dractl.manifests import load
+from dractl.model import Target
 from tests.lint.written import claim, documents, found, pod
 
 
@@ -55,7 +58,7 @@ def test_each_controller_of_a_chart_has_a_pod() -> None:
 
 
 def test_one_finding_for_a_list_that_several_controllers_share() -> None:
-    text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("CLAIM", "gpus"))
+    text = documents(claim("gpu gpu.nvidia.com"), RELEASE.replace("claims: [{name: CLAIM}]", "limits: {}"))
     (finding,) = found(text, "DRA421")
     assert finding.message.startswith("no container of controllers server and learning uses the claim gpu")
 
@@ -63,3 +66,9 @@ def test_one_finding_for_a_list_that_several_controllers_share() -> None:
 def test_a_placeholder_may_be_the_name_of_the_claim() -> None:
     (finding,) = found(RELEASE.replace("CLAIM", "'${NAME}'"), "DRA421")
     assert finding.message.startswith("no container of controller server uses")
+
+
+def test_a_misspelt_name_in_a_container_is_one_mistake() -> None:
+    misspelt = pod("gpu=gpus").replace("claims: [{name: gpu}]", "claims: [{name: gp}]")
+    report = lint(load(["-"], stdin=documents(claim("gpu gpu.nvidia.com"), misspelt).encode()), Target.of("1.37"))
+    assert [finding.code for finding in report.findings] == ["DRA409"]

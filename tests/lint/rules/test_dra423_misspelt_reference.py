@@ -73,3 +73,15 @@ def test_a_template_of_another_folder_is_not_that_of_the_pod(tmp_path: Path) -> 
     )
     codes = {finding.code for finding in lint(load([str(tmp_path / "v1beta1" / "a.yaml")]), Target.of("1.37")).findings}
     assert "DRA423" in codes
+
+
+def test_the_only_template_of_the_file_that_nothing_uses() -> None:
+    # pkenchap/power-dra-driver example/demo/nx-test.yaml
+    one = template(ONE).replace("name: gpu}", "name: nx-gzip}", 1)
+    text = documents(one, pod("a:nx-gzip-template-0"))
+    (finding,) = found(text, "DRA423")
+    assert (finding.severity, finding.message) == (
+        "warning",
+        "unknown ResourceClaimTemplate nx-gzip-template-0; this file has nx-gzip, which nothing uses",
+    )
+    assert found(documents(text, pod("a:nx-gzip").replace("name: p", "name: q", 1)), "DRA423") == []

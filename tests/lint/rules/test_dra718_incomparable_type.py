@@ -47,3 +47,12 @@ def test_methods_of_another_type() -> None:
     assert finding.message.endswith("has type version: this is an error on every device (no such overload)")
     for text in (f'{GPU}.productName.startsWith("NVIDIA")', f"{GPU}.cudaComputeCapability.major() >= 9"):
         assert found(selecting(text, "gpu.nvidia.com"), "DRA718") == []
+
+
+def test_a_list_is_never_equal_to_one_of_its_members() -> None:
+    # dra.cpu publishes the roots near its CPUs, however many they are
+    root = 'device.attributes["resource.kubernetes.io"].pcieRoot'
+    (finding,) = found(selecting(f'{root} == "pci0000:17"', "dra.cpu"), "DRA718")
+    assert finding.message == "resource.kubernetes.io/pcieRoot is a list of strings: this comparison is never true"
+    assert finding.help == f'write "pci0000:17" in {root}'
+    assert found(selecting(f'"pci0000:17" in {root}', "dra.cpu"), "DRA718") == []

@@ -129,3 +129,13 @@ def test_a_selector_that_an_installed_class_excludes() -> None:
 def test_a_selector_that_the_class_of_the_input_leaves_devices(of_class: str, expression: str) -> None:
     findings = found(documents(device_class("any", of_class), selecting(expression)), "DRA721")
     assert [finding for finding in findings if expression in finding.excerpt] == []
+
+
+def test_a_card_has_less_memory_than_its_name_says() -> None:
+    # NVML reports 81559 MiB for it
+    named = 'device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100 80GB HBM3"'
+    size = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("SIZE")) >= 0'
+    (finding,) = found(selecting(f"{named} && {size}".replace("SIZE", "80Gi"), "gpu.nvidia.com"), "DRA721")
+    assert finding.message == "no device satisfies this: NVIDIA H100 80GB HBM3 has 81559Mi, which is 79.6Gi"
+    assert found(selecting(f"{named} && {size}".replace("SIZE", "79Gi"), "gpu.nvidia.com"), "DRA721") == []
+    assert found(selecting(size.replace("SIZE", "80Gi"), "gpu.nvidia.com"), "DRA721") == []  # others have it

@@ -29,3 +29,20 @@ def test_names_that_may_be_right(name: str) -> None:
 def test_a_class_of_the_input() -> None:
     own = device_class("gpu.nvida.com", 'device.driver == "x.example.com"')
     assert found(documents(own, claim("gpu gpu.nvida.com")), "DRA722") == []
+
+
+def test_kueues_configuration_names_classes() -> None:
+    mapping = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+resources:
+  deviceClassMappings:
+  - name: gpus
+    deviceClassNames: [gpu.nvidia.co]
+"""
+    (finding,) = found(mapping, "DRA722")
+    assert (finding.message, finding.position.line) == (
+        "unknown device class gpu.nvidia.co; did you mean gpu.nvidia.com?",
+        6,
+    )
+    assert found(mapping.replace("nvidia.co]", "nvidia.com]"), "DRA722") == []

@@ -1,0 +1,55 @@
+"""What git ignores is no input."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dractl.manifests.files import Entry, listed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = (
+    "a.yaml",
+    "secret.yaml",
+    "build/b.yaml",
+    "deep/keep.yaml",
+    "deep/drop.yaml",
+    "node_modules/p/c.yaml",
+    "vendor/mine.yaml",
+    "go/vendor/theirs.yaml",
+)
+
+
+def tree(folder: Path) -> None:
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("a: b\n", encoding="utf-8")
+    (folder / "go" / "vendor" / "modules.txt").write_text("", encoding="utf-8")
+    (folder / ".gitignore").write_text("/build/\nsecret.yaml\n# a comment\n*drop*\n", encoding="utf-8")
+    (folder / "deep" / ".gitignore").write_text("keep.yaml\n!drop.yaml\n", encoding="utf-8")
+
+
+def below(folder: Path, *, gitignore: bool = True) -> set[str]:
+    found = [item for item in listed([str(folder)], (), gitignore=gitignore) if isinstance(item, Entry)]
+    return {os.path.relpath(item.path, folder).replace(os.sep, "/") for item in found}
+
+
+def test_patterns_of_a_repository_and_of_its_folders(tmp_path: Path) -> None:
+    tree(tmp_path)
+    (tmp_path / ".git").mkdir()
+    assert below(tmp_path) == {"a.yaml", "deep/drop.yaml", "vendor/mine.yaml"}
+    assert below(tmp_path, gitignore=False) == set(FILES)
+
+
+def test_patterns_above_the_folder_count_but_for_a_folder_that_is_ignored_itself(tmp_path: Path) -> None:
+    tree(tmp_path)
+    (tmp_path / ".git").mkdir()
+    assert below(tmp_path / "deep") == {"drop.yaml"}
+    assert below(tmp_path / "build") == {"b.yaml"}
+
+
+def test_without_a_repository_only_packages_are_passed_over(tmp_path: Path) -> None:
+    tree(tmp_path)
+    assert below(tmp_path) == set(FILES) - {"node_modules/p/c.yaml", "go/vendor/theirs.yaml"}
