@@ -31,6 +31,15 @@ class Without(Struct, frozen=True, forbid_unknown_fields=True):
     read: str = ""
 
 
+class Companion(Struct, frozen=True, forbid_unknown_fields=True):
+    """A resource that says which part of the device of another resource, ``of``, a container gets."""
+
+    name: str
+    of: str
+    source: str = ""
+    read: str = ""
+
+
 class Resources(Struct, frozen=True, forbid_unknown_fields=True):
     """``resources.json``; of several rows for a resource the first counts. ``hardware`` are the words of ``fit``: any
     other word in a shape is the name of a DeviceClass."""
@@ -40,6 +49,7 @@ class Resources(Struct, frozen=True, forbid_unknown_fields=True):
     hardware: dict[str, tuple[str, ...]]
     resources: tuple[Resource, ...]
     without: tuple[Without, ...] = ()
+    companions: tuple[Companion, ...] = ()
 
 
 @cache

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.lint.placeholders import holds_placeholder
 from dractl.migration import labels
 from dractl.migration.edits import Change, Prepend, Remove
-from dractl.migration.resources import GPU, Wanted, is_extended, mig, wanted, why_not
+from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, wanted, why_not
 from dractl.migration.templates import Shape, Template
 from dractl.objects.values import items, mapping, text
 
@@ -137,14 +137,16 @@ def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Asked:
         for at, item in enumerate(items(spec.get(kind))):
             container = (*path, kind, at)
             counts: dict[str, int] = {}
+            written = mapping(mapping(item).get("resources"))
+            in_parts = parted({name for part in ("limits", "requests") for name in mapping(written.get(part))})
             for part in ("limits", "requests"):
-                amounts = mapping(mapping(mapping(item).get("resources")).get(part))
+                amounts = mapping(written.get(part))
                 turned: list[Path] = []
                 for resource, amount in amounts.items():
                     if not isinstance(resource, str) or not is_extended(resource):
                         continue
                     where = (*container, "resources", part, resource)
-                    reason, count = _count(resource, amount)
+                    reason, count = (in_parts[resource], 0) if resource in in_parts else _count(resource, amount)
                     if reason:
                         remarks.append(Remark(document.locate(where, key=True), reason))
                     elif count and counts.setdefault(resource, count) == count:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from dractl.facts import names
 from dractl.facts.resources import by_name, drivers_of, resources
 from dractl.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 GPU, MIG = "gpu.nvidia.com", "mig.nvidia.com"
 SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
@@ -77,6 +82,17 @@ def why_not(resource: str) -> str:
     if drivers:
         return f"{resource}: no class of {' or '.join(drivers)} is known to stand for it; write the claim by hand"
     return f"{resource}: no DRA driver is known for it" + (f"; did you mean {near}?" if near else "")
+
+
+def parted(resources_of_container: Collection[str]) -> dict[str, str]:
+    """Why a container's resources have no claim where some say which part of a device the others are."""
+    said: dict[str, str] = {}
+    for row in resources().companions:
+        if row.name in resources_of_container:
+            said[row.name] = f"{row.name}: it says which part of {row.of} the container gets; write the claim by hand"
+            if row.of in resources_of_container:
+                said[row.of] = f"{row.of} with {row.name} is a part of a device, and a claim would get all of it"
+    return said
 
 
 def _of_vendor(resource: str) -> tuple[str, ...]:

@@ -99,6 +99,17 @@ def test_what_cannot_be_turned_is_left_alone_with_the_reason(resource: str, coun
     assert any(said in remark.message for remark in result.remarks)
 
 
+@pytest.mark.parametrize(
+    "amounts", [", nvidia.com/gpumem: 3000", "}, requests: {nvidia.com/gpumem: 3000"], ids=["limits", "requests"]
+)
+def test_a_part_of_a_device_gets_no_claim_of_a_whole_one(amounts: str) -> None:
+    result = migrated(POD.format(resource="nvidia.com/gpu", count=f"1{amounts}", more=""))
+    assert result.after == result.before
+    said = [remark.message for remark in result.remarks]
+    assert "nvidia.com/gpu with nvidia.com/gpumem is a part of a device, and a claim would get all of it" in said
+    assert any("which part of nvidia.com/gpu the container gets" in message for message in said)
+
+
 def test_node_labels_become_selectors_and_others_stay() -> None:
     labels = '{nvidia.com/gpu.memory: "81920", nvidia.com/gpu.count: "8", zone: a}'
     result = written("nvidia.com/gpu", more=f"nodeSelector: {labels}")
