@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.allocation import Allocated, Exhausted
 from dractl.capacity.bounds import at_most
 from dractl.capacity.islands import Islands
-from dractl.capacity.placing import admitted
+from dractl.capacity.placing import COPIES, admitted
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def _pack(subject: Copies, scheduler: Scheduler, islands: Islands, verdict: Node
         ]
         if not claims:
             return Most(fits, proven=room is not None, bound=room)
+        if fits >= COPIES:
+            return Most(fits, proven=False, bound=room)
         outcome = here.allocator.allocate(node, claims)
         if not isinstance(outcome, Allocated):
             if not isinstance(outcome, Exhausted):

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dractl.capacity.binding import bound, moved
 from dractl.capacity.islands import Islands
-from dractl.cluster.state import text_at
+from dractl.cluster.state import maps_at, text_at
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.verdict import Attempt
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 BUDGET = 100_000
 """Attempts on one node after which placing ends undecided; some tens of seconds."""
+COPIES = 600
+"""Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred at most; without the
+node's own limit, claims that use up nothing (adminAccess) fit any number of times."""
+_EASY = 250, 500  # copies on a node, and in turn, up to which an attempt costs about the same
 
 
 class NodeFit(Struct, frozen=True):
@@ -133,7 +137,7 @@ def _fill_each(
     """Fills every node by itself; None if an attempt failed for all nodes, which only a walk in turn shows."""
     known: dict[Hashable, tuple[str, list[_Copy]]] = {}
     chosen: list[tuple[int, str, str, _Copy]] = []  # its number on the node, the node, the example, the copy
-    attempts = 0
+    attempts, full = 0, False
     free = free_nodes(first)
     for done, verdict in enumerate(free):
         key = islands.key(verdict)
@@ -142,7 +146,8 @@ def _fill_each(
             filled = _fill(subject, scheduler, islands.alone(verdict.name), budget - attempts)
             if filled is None:
                 return None
-            attempts += len(filled) + 1
+            attempts += _spent(len(filled))
+            full = full or len(filled) == COPIES
             known[key] = verdict.name, filled
         example, copies = known[key]
         chosen += [(number, verdict.name, example, copy) for number, copy in enumerate(copies)]
@@ -157,7 +162,7 @@ def _fill_each(
         pod, claims = moved(subject.copy(len(placed) + 1), copy.claims, node, pools)
         placed.append((pod, claims))
         nodes.setdefault(node, []).append(_devices(claims))
-    return _Filled(nodes, _with(subject.state, placed), len(placed), undecided=attempts >= budget)
+    return _Filled(nodes, _with(subject.state, placed), len(placed), undecided=full or attempts >= budget)
 
 
 class _Copy(Struct, frozen=True):
@@ -170,7 +175,7 @@ def _fill(subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: in
     """Copies that a node takes that is a cluster by itself; None if an attempt fails for all nodes."""
     copies: list[_Copy] = []
     here = scheduler.after(alone)
-    while len(copies) < budget:
+    while len(copies) < COPIES and _spent(len(copies)) <= budget:
         pod = subject.copy(len(copies) + 1)
         attempt = here.pod(pod, recreated=True)
         if attempt.fatal is not None:
@@ -182,6 +187,11 @@ def _fill(subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: in
         copies.append(_Copy(claims))
         here = here.after(state)
     return copies
+
+
+def _spent(copies: int) -> int:
+    """What it took of the budget to fill a node: attempts, which take longer the more copies there are."""
+    return copies + 1 + max(0, copies - _EASY[0]) ** 2
 
 
 def _in_turn(
@@ -197,7 +207,7 @@ def _in_turn(
         pod = subject.copy(copies + 1)
         attempt = scheduler.pod(pod, recreated=True)
         free = free_nodes(attempt)
-        attempts += max(1, len(attempt.nodes))
+        attempts += max(1, len(attempt.nodes)) + max(0, copies - filled.copies - _EASY[1])
         if filled.undecided or not free or attempt.late is not None or attempts > budget:
             undecided = filled.undecided or bool(free and attempt.late is None)
             return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, attempt, undecided)
@@ -212,9 +222,9 @@ def _in_turn(
 
 def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     return tuple(
-        f"{result['driver']}/{result['pool']}/{result['device']}"
+        f"{text_at(result, 'driver')}/{text_at(result, 'pool')}/{text_at(result, 'device')}"
         for claim in claims
-        for result in claim["status"]["allocation"]["devices"].get("results", ())
+        for result in maps_at(claim, "status", "allocation", "devices", "results")
     )
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from typer import Argument, Option
 
 from dractl.capacity import copies, inventory, place, plugins, problems
+from dractl.capacity.placing import BUDGET
 from dractl.cel import environment
 from dractl.cli import common, source, terminal, watching
 from dractl.cluster.devices import Devices
@@ -225,7 +226,8 @@ def _templates(cluster: Cluster) -> list[Fit]:
         for key in keys[: max(1, min(_TEMPLATES, _NODES // max(1, len(cluster.state.all("Node")))))]:
             tell(f"placing copies of {key[1]}")
             try:
-                found.append(place(copies.of_object(cluster.state, "ResourceClaimTemplate", key), cluster.features))
+                subject = copies.of_object(cluster.state, "ResourceClaimTemplate", key)
+                found.append(place(subject, cluster.features, budget=BUDGET // _TEMPLATES))
             except DractlError:
                 continue  # a template that no server would have accepted is left out of the page
     return found

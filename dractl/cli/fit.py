@@ -15,7 +15,7 @@ from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, source, terminal
 from dractl.cluster import sources
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.state import GROUPS
+from dractl.cluster.state import GROUPS, list_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, Question
 from dractl.model import Target
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dractl.explain import Explanation, Reason
 
 FORMATS = ("text", "json", "html")
+_ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 
 
 class _Rest(Struct, frozen=True):
@@ -192,7 +193,7 @@ def _placed(cluster: Cluster, subject: Copies) -> Fit:
 
 def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | None) -> ClusterState:
     """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
-    state = cluster.state
+    state, devices = cluster.state, 0
     for target in without:
         state = changes.without(state, target, cluster.namespace)
     for number, text in enumerate(add, 1):
@@ -202,6 +203,13 @@ def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | N
         if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
             raise UsageError(f"--add accepts NODES*N with a number of nodes, not {text!r}")
         nodes = published.nodes(what, Target.of(cluster.features.release))
+        devices += int(count or 1) * sum(
+            len(list_at(s, "spec", "devices")) for s in nodes.all("ResourceSlice").values()
+        )
+        if devices > _ADDED:
+            raise UsageError(
+                f"--add {text} makes {devices:,} devices", hint=f"at most {_ADDED:,} can be added; try fewer nodes"
+            )
         state = changes.added(state, nodes, int(count or 1), number)
     return state if node is None else changes.only_node(state, node)
 

@@ -49,8 +49,8 @@ def differences(
 
 def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The nodes of slices."""
-    names = {item.get("spec", {}).get("nodeName") for item in slices}
-    return tuple(sorted(name for name in names if isinstance(name, str)))
+    names = [item.get("spec", {}).get("nodeName") for item in slices]
+    return tuple(sorted({name for name in names if isinstance(name, str)}))
 
 
 def devices(

@@ -22,7 +22,10 @@ DRA424 = "warning"
 from __future__ import annotations
 
 import json
+import os
+import stat
 import tomllib
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,13 +37,15 @@ from dractl.lint.registry import CONSUMERS
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dractl.lint.finding import Severity
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
+MOST_BYTES: Final = 64 << 20
+"""Of all files together that a key of a configuration names."""
+MOST_ENTRIES: Final = 10_000
 LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity", "for")
 
 
@@ -103,7 +108,7 @@ def read(path: Path) -> Config:
         select=_texts(lint, "select", "lint.", path),
         ignore=_texts(lint, "ignore", "lint.", path),
         fail_on=_text(lint, "fail-on", "lint.", path),
-        baseline=str(path.parent / baseline) if baseline else None,
+        baseline=_named(baseline, "lint.baseline", path) if baseline else None,
         devices=_devices(_texts(lint, "devices", "lint.", path), path),
         per_file_ignores={pattern: _texts(per_file, pattern, "lint.per-file-ignores.", path) for pattern in per_file},
         severity=severity,
@@ -132,7 +137,56 @@ def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
     if "cluster" in sources:
         hint = "remove it, and give --devices cluster on the command line where the cluster may be read"
         raise UsageError("lint.devices: a configuration cannot name the cluster", place=str(path), hint=hint)
-    return tuple(text if text == "local" else str(path.parent / text) for text in sources)
+    return tuple(text if text == "local" else _named(text, "lint.devices", path) for text in sources)
+
+
+def _named(text: str, key: str, path: Path) -> str:
+    """The path of a file or folder that a configuration names. UsageError unless these are regular files of its
+    repository, of a size to be read: a pull request can bring along any configuration, and links. Nothing is read."""
+    named = path.parent / text
+    home = _repository(path.parent)
+    left = MOST_BYTES
+    for entries, one in enumerate(_within(named), 1):
+        what = _refused(one, home)
+        if what is not None:
+            shown = text if one == named else f"{text}: {one.relative_to(named)}"
+            raise UsageError(f"{key}: {shown} {what}", place=str(path), hint="give such a path on the command line")
+        left -= one.stat().st_size if one.is_file() else 0
+        if left < 0 or entries > MOST_ENTRIES:
+            raise UsageError(
+                f"{key}: {text} is larger than a configuration may name",
+                place=str(path),
+                hint=f"at most {MOST_BYTES >> 20} MiB in {MOST_ENTRIES:,} files; give it on the command line",
+            )
+    return str(named)
+
+
+def _within(named: Path) -> Iterator[Path]:
+    """A path and, of a folder, all that is in it; folders behind links are not entered."""
+    yield named
+    if named.is_dir() and not named.is_symlink():
+        for folder, names, files in os.walk(named):
+            yield from (Path(folder, name) for name in (*names, *files))
+
+
+def _refused(one: Path, home: Path) -> str | None:
+    """Why a path is not read for a configuration; None if it is, or does not exist."""
+    try:
+        real = one.resolve()
+        mode = real.stat().st_mode
+    except FileNotFoundError:
+        return None if one.resolve().is_relative_to(home) else f"is outside of {home}"
+    except (OSError, RuntimeError) as error:  # a loop of links, no permission
+        return f"cannot be looked at: {error}"
+    if not real.is_relative_to(home):
+        return f"is outside of {home}"
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "is not a regular file"
+
+
+def _repository(folder: Path) -> Path:
+    """The nearest folder with .git, from ``folder`` upwards, else ``folder``."""
+    real = folder.resolve()
+    return next((each for each in (real, *real.parents) if (each / ".git").exists()), real)
 
 
 def _table(value: Any, name: str, path: Path) -> dict[str, Any]:

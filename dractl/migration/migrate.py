@@ -14,7 +14,7 @@ from dractl.lint.partial import is_patch
 from dractl.manifests import Document, read_text
 from dractl.manifests.dumping import dump
 from dractl.manifests.jsonlayout import NoPlace, rewritten, with_objects
-from dractl.manifests.jsontext import is_json
+from dractl.manifests.jsontext import NotJson, is_json
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
 from dractl.migration.edits import Unclear, change, edit
@@ -134,7 +134,7 @@ class Migration:
                 after = _json_edited(content, [(document, values[id(document)]) for document in documents], added)
             else:
                 after = _yaml_edited(content, pods, added)
-        except (KeyError, IndexError, TypeError, Unclear, NoPlace):
+        except (KeyError, IndexError, TypeError, ValueError, Unclear, NoPlace, NotJson):  # JSON within YAML, NaN
             return None
         expected = [*values.values(), *(template.value for template in added)]
         read = [json.loads(json.dumps(getattr(item, "value", None), default=str)) for item in read_text(name, after)]

@@ -13,6 +13,7 @@ values come from.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,8 @@ def read(path: str) -> Layout:
     """The layout that a file describes. Raises InputError with the line of an error and the allowed values."""
     from dractl.manifests import load
 
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError("is not a file; a machine file is one YAML file", place=path)
     inputs = load([path], relevant_only=False)
     for broken in inputs.broken:
         message = broken.message.replace("not a Kubernetes object", "not a map of a machine's settings")

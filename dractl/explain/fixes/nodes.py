@@ -444,7 +444,10 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
     if not amounts:
         return
     index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
-    left = amounts[index] - (quantity(rejection.want) - quantity(rejection.free))
+    try:
+        left = amounts[index] - (quantity(rejection.want) - quantity(rejection.free))
+    except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
+        return
     offered = map_at(verdict.node, "status", "allocatable").get(resource)
     if resource.startswith("hugepages-") and not quantity(offered).sign():
         yield _without(problem, pod, resource)
