@@ -229,8 +229,12 @@ def _loops(state: ClusterState, container: Container) -> bool:
 
 
 def _failed(pod: Raw, node: str, container: Container, claims: Sequence[PodClaim]) -> Cause:
+    without = tuple(unused(pod, claims))
+    written = (c for kind in _CONTAINERS for c in maps_at(pod, "spec", kind) if text_at(c, "name") == container.name)
+    lists = any(maps_at(c, "resources", "claims") for c in written)
+    why = "it lists no claim in resources.claims, so it has no device" if claims and not lists and not without else ""
     return running.ContainerFailed(
-        nodes=(node,), container=container, claims=bool(claims), without=tuple(unused(pod, claims))
+        nodes=(node,), container=container, why=why, claims=bool(claims), without=without or ((why,) if why else ())
     )
 
 
