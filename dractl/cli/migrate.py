@@ -75,7 +75,7 @@ def command(
     Node selectors on labels of GPU Feature Discovery become selectors of the request. Requests that cannot be converted
     are reported on standard error.
 
-    Exits with 1 if the diff is not empty, with 3 if something cannot be read.
+    Exits with 1 if the diff is not empty, with 3 if something that asks for devices cannot be read or was skipped.
 
     Example: `dractl migrate manifests/`, `dractl migrate --write manifests/`
     """
@@ -95,6 +95,8 @@ def command(
         errors += _write(changes, stdin)
     _report(inputs, migrated, changes, target, keep=keep_requests, output=output, file=output_file, write=write)
     if _complain(inputs, errors):
+        raise Exit(InputError.exit_code)
+    if any(_mentions(item.file) for item in inputs.skipped):
         raise Exit(InputError.exit_code)
     raise Exit(1 if changes and not write else 0)
 
@@ -190,7 +192,7 @@ def _report(
         terminal.notice(str(remark))
     for note in notes:
         terminal.notice(note)
-    if not resources and not remarks:
+    if not (resources or remarks or skipped or inputs.unread or any(_mentions(item.file) for item in inputs.broken)):
         terminal.notice("nothing to convert: no container requests a resource of a device plugin")
 
 

@@ -6,6 +6,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dractl.lint.advice import Replacement
 from dractl.lint.finding import Edit, Fix
 from dractl.manifests import Position
@@ -16,13 +18,18 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
 
+_STRINGS = r"""\"(?:\\.|[^"\\])*\"|'(?:\\.|[^'\\])*'"""
 _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
 def for_violation(document: Document, violation: Violation) -> Fix | None:
     """The edits that fix a violation, if the intended value is clear; else None."""
+    if any(issue.is_assignment for issue in violation.issues):
+        return _compared(document, violation)
     if violation.offset is not None or not violation.path:
         return None
+    if violation.rule == "PC-09" and isinstance(document.at(violation.path), dict):
+        violation = replace(violation, path=(*violation.path, "name"))
     if violation.rule == "wrong-type":
         return _converted(document, violation)
     written = violation.path[-1] if violation.key else document.at(violation.path)
@@ -32,12 +39,44 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
         return None
     if violation.moved_to is not None:
         return _moved(document, violation.path, violation.moved_to)
-    if violation.nearest is None or violation.key:
+    if violation.key:
         return None
+    if violation.nearest is None:
+        meant = _among(written, violation)
+        return (
+            replacement(document, Replacement(f"replace by {meant}", violation.path, meant, safe=False))
+            if meant
+            else None
+        )
     wanted = Replacement(
         f"replace by {violation.nearest}", violation.path, violation.nearest, safe=_alike(written, violation.nearest)
     )
     return replacement(document, wanted)
+
+
+def _compared(document: Document, violation: Violation) -> Fix | None:
+    """``==`` in place of the one ``=`` of an expression."""
+    written = document.at(violation.path)
+    found = (
+        list(re.finditer(r"(?<![=!<>])=(?!=)", re.sub(_STRINGS, _blank, written))) if isinstance(written, str) else []
+    )
+    if len(found) != 1:
+        return None
+    start = found[0].start()
+    return replacement(document, Replacement("write ==", violation.path, "==", start=start, end=start + 1))
+
+
+def _blank(string: re.Match[str]) -> str:
+    return " " * len(string[0])
+
+
+def _among(written: str, violation: Violation) -> str | None:
+    """The name of a request that was meant: the only one, or the alternative whose request was left out."""
+    if violation.type != "FieldValueInvalid" or "name of a request" not in violation.message:
+        return None
+    subrequests = [name for name in violation.allowed if name.partition("/")[2] == written]
+    meant = subrequests or violation.allowed
+    return meant[0] if len(meant) == 1 else None
 
 
 def _is_judged(document: Document, path: Path) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Violation
 
 _QUANTITY = "kubernetes.Quantity"
+_OF_REQUESTS = ("adminAccess", "allocationMode", "capacity", "count", "deviceClassName", "selectors", "tolerations")
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 _GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what selectors may say
 
@@ -35,6 +36,8 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "PC-09" if not violation.nearest:
             where = "pod or defaultPodOptions" if "controllers" in violation.path else "the pod's spec"
             return f"list it under resourceClaims of {where}, with its resourceClaimTemplateName or resourceClaimName"
+        case "unknown-field" if violation.path[-2:-1] == ("devices",) and violation.path[-1] in _OF_REQUESTS:
+            return f"{violation.path[-1]} belongs in requests[].exactly"
         case "unknown-field" if violation.path[-3:-2] == ("resourceClaims",):
             if violation.path[-1] == "deviceClassName":
                 return "a pod names a claim or a template, which in turn names the class"

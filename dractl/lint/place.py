@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from typing import TYPE_CHECKING
 
@@ -82,10 +83,18 @@ def from_violation(document: Document, remark: Remark, target: Target) -> Placed
         api=api if remark.server else None,
         origin=document.origin or document.rendered,
         fix=for_violation(document, violation) if document.editable else None,
-        excerpt=document.line(position.line),
+        excerpt=_excerpt(document, position),
         key_line=document.locate(violation.path, key=True).line,
     )
     return Placed(finding, violation.path, document.text, document.built)
+
+
+def _excerpt(document: Document, position: Position) -> str:
+    """The line of a finding, which may stand in a patch of the document."""
+    if position.file == document.file:
+        return document.line(position.line)
+    linecache.checkcache(position.file)
+    return linecache.getline(position.file, position.line).rstrip("\r\n")
 
 
 def _said(document: Document, violation: Violation) -> tuple[str, tuple[Related, ...], Api | None]:
@@ -130,9 +139,10 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
     """The right values, if the message does not have them."""
     if violation.nearest:
         return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
-    if violation.allowed and violation.allowed[-1] not in violation.message:
+    known = hint(document, violation, target)
+    if known is None and violation.allowed and violation.allowed[-1] not in violation.message:
         return f"allowed: {', '.join(violation.allowed)}"
-    return hint(document, violation, target)
+    return known
 
 
 def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
@@ -156,7 +166,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
         origin=document.origin or document.rendered,
         fix=replacement(document, advice.fix) if advice.fix and document.editable else None,
-        excerpt=document.line(position.line),
+        excerpt=_excerpt(document, position),
         key_line=document.locate(advice.path, key=True).line,
     )
     return Placed(finding, advice.path, document.text, document.built)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dractl.manifests.documents import Document, Skipped
+from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
 from dractl.manifests.text import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dractl.manifests.documents import Fault, Inputs, Path
     from dractl.manifests.rendered import Renderer
@@ -50,7 +51,7 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
             if result.data is None:
                 skipped.append(_skipped(root, result.why or "it cannot be built"))
             else:
-                documents += _placed(result.data, root, result.base, written)
+                documents += _placed(result.data, root, result.base, written, found.patches(root))
     return replace(inputs, documents=(*inputs.documents, *documents), skipped=(*inputs.skipped, *skipped))
 
 
@@ -106,6 +107,17 @@ class _Kustomizations:
         of_objects = documents and not is_kustomization(path)  # other patches are lists of operations
         return not of_objects or any(map(self._matters, documents))
 
+    def patches(self, folder: str) -> tuple[Document, ...]:
+        """The patches of a kustomization, in files or in itself, and of those that it consists of."""
+        found = self._read.at(folder)
+        if found is None:
+            return ()
+        inner = [part for path in sorted(found.resources) if os.path.isdir(path) for part in self.patches(path)]
+        files = (os.path.join(folder, name) for name in NAMES)
+        inline = (part for path in files for document in self._written.of(path) for part in _inline(document))
+        own = (item for path in sorted(found.patches) for item in read_text(_shown(path), decode(_bytes(path))))
+        return (*(item for item in own if isinstance(item, Document)), *inline, *inner)
+
     def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
         """The reason not to build a kustomization: its own, or that of one it consists of."""
         found = self._read.at(folder)
@@ -148,7 +160,7 @@ class _Written:
         return self._files[path]
 
 
-def _placed(data: bytes, root: str, base: str, written: _Written) -> Iterator[Document]:
+def _placed(data: bytes, root: str, base: str, written: _Written, patches: Sequence[Document]) -> Iterator[Document]:
     relevant = [part for part in re.split(rb"(?m)^---\n", data) if is_relevant(part) and not is_definition(part)]
     for item in read_text(root, decode(b"---\n".join(relevant))):
         if not isinstance(item, Document) or not isinstance(item.value, dict):
@@ -158,7 +170,7 @@ def _placed(data: bytes, root: str, base: str, written: _Written) -> Iterator[Do
             continue
         before = _before(value, written.of(os.path.normpath(os.path.join(base, origin))))
         if before is not None:
-            yield Document(before.file, before.index, value, _Places(before), rendered=_shown(root))
+            yield Document(before.file, before.index, value, _Places(value, before, patches), rendered=_shown(root))
 
 
 def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -183,14 +195,25 @@ def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | 
 
 
 class _Places:
-    """Finds the values of an object where they were written; added values are placed at what they were added to."""
+    """Finds the values of an object where they were written: in its file, or in the patch that adds them; other values
+    are placed at what they were added to."""
 
-    def __init__(self, before: Document) -> None:
+    def __init__(self, value: dict[str, Any], before: Document, patches: Sequence[Document]) -> None:
+        self._value = value
         self._before = before
+        self._patches = [patch for patch in patches if _changes(patch.value, value)]
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        here = self._before.at(path)
-        return self._before.locate(path, key=key, offset=offset if isinstance(here, str) else None)
+        value = _at(self._value, path)
+        here, there = self._before, _route(self._value, path, self._before.value)
+        whole = len(there) == len(path) and here.at(there) == value
+        for patch in self._patches if not whole else ():
+            place, covered = _in_patch(self._value, path, patch.value)
+            if covered == len(path) and patch.at(place) == value:
+                return patch.locate(place, key=key, offset=offset)
+            if isinstance(patch.value, dict) and covered > len(there):
+                here, there = patch, place
+        return here.locate(there, key=key and len(there) == len(path), offset=offset if whole else None)
 
     def faults(self) -> tuple[Fault, ...]:
         return ()
@@ -200,3 +223,68 @@ class _Places:
 
     def text(self) -> str:
         return self._before.text
+
+
+def _inline(kustomization: Document) -> Iterator[Document]:
+    """The patches that stand in a kustomization itself."""
+    for field in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+        rows = kustomization.value.get(field)
+        for at, row in enumerate(rows if isinstance(rows, list) else ()):
+            path: Path = (field, at, "patch") if isinstance(row, dict) else (field, at)
+            text = kustomization.at(path)
+            if isinstance(text, str) and "\n" in text:
+                yield from in_text(kustomization, path, text)
+
+
+def _changes(patch: Any, value: Mapping[str, Any]) -> bool:
+    """True if a patch may be one of an object: a strategic merge patch of its kind and name, or operations."""
+    if isinstance(patch, list):
+        return True
+    metadata = patch.get("metadata") if isinstance(patch, dict) else None
+    named = metadata.get("name") if isinstance(metadata, dict) else None
+    return isinstance(patch, dict) and patch.get("kind") == value.get("kind") and named == value["metadata"].get("name")
+
+
+def _in_patch(value: Any, path: Path, patch: Any) -> tuple[Path, int]:
+    """The place in a patch of a value of the object, and how many steps of its path the patch has."""
+    if isinstance(patch, dict):
+        found = _route(value, path, patch)
+        return found, len(found)
+    for at, operation in enumerate(patch):
+        pointer = str(operation.get("path")) if isinstance(operation, dict) and "value" in operation else ""
+        names = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        if names and [str(step) for step in path[: len(names)]] == names:
+            inside = _route(_at(value, path[: len(names)]), path[len(names) :], operation["value"])
+            return (at, "value", *inside), len(names) + len(inside)
+    return (), 0
+
+
+def _route(value: Any, path: Path, other: Any) -> Path:
+    """The path in another form of an object, where items of lists are known by their names; as far as it has it."""
+    found: list[str | int] = []
+    for step in path:
+        value = _at(value, (step,))
+        if isinstance(other, list) and isinstance(step, int):
+            name = value.get("name") if isinstance(value, dict) else None
+            same = [at for at, item in enumerate(other) if name is not None and _at(item, ("name",)) == name]
+            place: str | int = same[0] if same else step
+            if (name is not None and not same) or place not in range(len(other)):
+                break
+        elif isinstance(other, dict) and step in other:
+            place = step
+        else:
+            break
+        found.append(place)
+        other = other[place]
+    return tuple(found)
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value

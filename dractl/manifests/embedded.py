@@ -82,9 +82,16 @@ class _BodyPlaces:
 
 
 def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[Document]:
+    for item in in_text(document, path, text):
+        if isinstance(item.value, dict) and (item.api_version or "").startswith(mark):
+            yield item
+
+
+def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
+    """The YAML documents in the string at a path of a document."""
     source = Source(document.file, text)
     for item in yamltext.read(source):
-        if isinstance(item, Document) and isinstance(item.value, dict) and (item.api_version or "").startswith(mark):
+        if isinstance(item, Document):
             locator = _TextPlaces(document, path, item, source)
             yield Document(
                 document.file,

@@ -61,7 +61,9 @@ from dractl.objects import text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dractl.cel.lookups import Lookup
     from dractl.lint.model import Run
+    from dractl.objects import Expression
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -77,12 +79,12 @@ def check(run: Run) -> Iterator[Advice]:
             end = found.name_start + len(found.name)
             meant = nearest_published(found.kind, found.domain, found.name)
             if meant:
-                fix = Replacement(
+                fix: Replacement | None = Replacement(
                     f"replace by {meant}", expression.path, meant, start=found.name_start, end=end, safe=False
                 )
                 message = f"{found.domain} publishes no {_WORDS[found.kind]} {found.name}; did you mean {meant}?"
             elif found.name in in_domain(found.domain)[_OTHER[found.kind]]:
-                fix = None
+                fix = _of_other_kind(run, expression, found)
                 message = (
                     f"{found.name} is {_A[_OTHER[found.kind]]} of {found.domain}: "
                     f'write device.{_OTHER[found.kind]}["{found.domain}"].{found.name}'
@@ -115,6 +117,15 @@ def check(run: Run) -> Iterator[Advice]:
                         confidence="likely",
                         fix=Replacement(f"replace by {domain}/{meant}", path, f"{domain}/{meant}", safe=False),
                     )
+
+
+def _of_other_kind(run: Run, expression: Expression, found: Lookup) -> Replacement | None:
+    """``device.capacity`` in place of ``device.attributes``, or the other way round."""
+    written, meant = f"device.{found.kind}", f"device.{_OTHER[found.kind]}"
+    if not run.program(expression).text.startswith(written, found.start):
+        return None
+    start, end = found.start, found.start + len(written)
+    return Replacement(f"write {meant}", expression.path, meant, start=start, end=end, safe=False)
 
 
 _WORDS = {"attributes": "attribute", "capacity": "capacity"}

@@ -59,6 +59,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.lint.advice import Replacement
 from dractl.lint.published import pinned, reads
 
 if TYPE_CHECKING:
@@ -90,8 +91,20 @@ def check(run: Run) -> Iterator[Advice]:
                     help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
                     confidence="likely" if varies else "possible",
                 ),
+                fix=_guard(read),
                 severity=None if varies else "info",
             )
+
+
+def _guard(read: Read) -> Replacement | None:
+    """A test of the attribute before the condition that reads it."""
+    lookup = read.lookup
+    part = next((one for one in read.program.conjuncts if one.start <= lookup.start and lookup.end <= one.end), None)
+    if part is None or part.text != read.program.text[part.start : part.end] or "||" in part.text:
+        return None
+    guard = f'"{lookup.name}" in device.{lookup.kind}["{lookup.domain}"]'
+    title, text = f"write {guard} && before it", f"{guard} && {part.text}"
+    return Replacement(title, read.expression.path, text, start=part.start, end=part.end, safe=False)
 
 
 def _narrowed(read: Read) -> bool:

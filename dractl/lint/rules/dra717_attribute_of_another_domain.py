@@ -56,7 +56,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.lint.advice import Replacement
-from dractl.lint.published import reads
+from dractl.lint.published import driver, reads
 from dractl.lint.standard import meant_standard
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check(run: Run) -> Iterator[Advice]:
         known, kind = wanted.driver, lookup.kind
         own = known.rows(kind).get(f"{known.name}/{lookup.name}")
         fix = None
-        if own is not None:
+        if own is not None and driver(lookup.domain) is None:  # else the class may be the mistake
             title = f"replace by {known.name}"
             start, end = lookup.domain_start, lookup.domain_end
             fix = Replacement(title, read.expression.path, known.name, start=start, end=end, safe=False)

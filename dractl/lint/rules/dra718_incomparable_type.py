@@ -164,7 +164,7 @@ def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
         text = str(value).lower()
         path = read.expression.path
         return Replacement(f"write {text}", path, text, start=literal.start, end=literal.end, safe=False)
-    if row.type == "version" and found.lookup is not None and found.operator == "==" and found.default is None:
+    if row.type == "version" and found.lookup is not None and found.operator != "in" and found.default is None:
         text = _help(row, found).removeprefix("write ")
         return Replacement(f"write {text}", read.expression.path, text, start=found.start, end=found.end, safe=False)
     return None

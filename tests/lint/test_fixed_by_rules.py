@@ -1,0 +1,95 @@
+"""Fixes that messages know, and what the API server then gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl.lint import lint
+from dractl.lint.fixes import applied
+from dractl.manifests import load
+from dractl.model import Target
+from tests.lint.written import claim, documents, found, pod, selecting
+
+GPU = 'device.attributes["gpu.nvidia.com"]'
+
+
+def fixed(text: str) -> str:
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"))
+    after, _ = applied(text, [finding.fix for finding in report.findings if finding.fix is not None])
+    left = lint(load(["-"], stdin=after.encode()), Target.of("1.37")).findings
+    assert not [finding for finding in left if finding.severity != "info"]
+    return after
+
+
+@pytest.mark.parametrize(
+    ("written", "meant", "of_class"),
+    [
+        (
+            f'{GPU}.memory.compareTo(quantity("40Gi")) >= 0',
+            'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0',
+            "gpu.nvidia.com",
+        ),
+        (f'{GPU}.architecture = "Hopper"', f'{GPU}.architecture == "Hopper"', "gpu.nvidia.com"),
+        (
+            f'{GPU}.driverVersion >= "580.0.0"',
+            f'{GPU}.driverVersion.compareTo(semver("580.0.0")) >= 0',
+            "gpu.nvidia.com",
+        ),
+        (
+            'device.attributes["dra.net"].ifName == "eth1"',
+            '"ifName" in device.attributes["dra.net"] && device.attributes["dra.net"].ifName == "eth1"',
+            "dranet",
+        ),
+    ],
+)
+def test_selectors(written: str, meant: str, of_class: str) -> None:
+    assert fixed(selecting(written, of_class)) == selecting(meant, of_class)
+
+
+def test_an_equals_sign_in_a_string_is_none() -> None:
+    text = selecting(f'{GPU}.productName = "a=b"', "gpu.nvidia.com")
+    (finding,) = [item for item in lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings if item.api]
+    assert finding.fix is not None
+    assert '== "a=b"' in applied(text, [finding.fix])[0]
+
+
+def test_where_class_and_domain_are_equally_likely_none_is_offered() -> None:
+    (finding,) = found(selecting(f'{GPU}.productName.contains("H100")', "gpu.amd.com"), "DRA717")
+    assert finding.fix is None
+
+
+ALTERNATIVES = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      firstAvailable:
+      - {name: big, deviceClassName: gpu.vendor.example, count: 2}
+      - {name: small, deviceClassName: gpu.vendor.example, count: 3}
+    constraints:
+    - {requests: [NAME], matchAttribute: resource.kubernetes.io/pcieRoot}
+"""
+
+
+def test_an_alternative_without_its_request() -> None:
+    assert fixed(ALTERNATIVES.replace("NAME", "big")) == ALTERNATIVES.replace("NAME", "gpu/big")
+
+
+def test_the_only_request() -> None:
+    constraint = "constraints:\n- {requests: [NAME], matchAttribute: resource.kubernetes.io/pcieRoot}"
+    text = claim("gpus gpu.vendor.example {count: 2}", constraint)
+    assert fixed(text.replace("NAME", "nic")) == text.replace("NAME", "gpus")
+
+
+def test_the_name_of_a_claim_in_any_workload() -> None:
+    text = documents(claim("gpu gpu.vendor.example"), pod("gpu=gpus"))
+    assert fixed(text.replace("claims: [{name: gpu}]", "claims: [{name: gpuu}]")) == text
+
+
+def test_fields_of_requests_beside_them() -> None:
+    text = claim("gpu gpu.vendor.example", "tolerations: [{key: a, operator: Exists}]")
+    (finding,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
+    assert finding.help == "tolerations belongs in requests[].exactly"
