@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import lzma
 import sys
+import tarfile
+import zipfile
+import zlib
 
 
 def damage() -> tuple[type[Exception], ...]:
     """For an ``except`` around tarfile, zipfile, gzip, bz2 and lzma: damaged, encrypted, or packed by a method that
     this Python does not support."""
-    import lzma
-    import tarfile
-    import zipfile
-    import zlib
-
     known = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
     # tarfile and zipfile let these out for hostile headers; NotImplementedError and RecursionError are RuntimeErrors.
     builtin = (OSError, EOFError, ValueError, OverflowError, RuntimeError)

@@ -235,3 +235,39 @@ def test_no_regular_expression_edits_a_message_of_explain() -> None:
         for node in ast.walk(parsed(path)):
             called = node.func if isinstance(node, ast.Call) else None
             assert not (isinstance(called, ast.Attribute) and called.attr in ("sub", "subn")), f"{path}:{node.lineno}"
+
+
+# Where a function imports, and why: the subcommand, lint's rules, CEL's library, drivers (their configuration loads
+# jsonschema), output formats, the live cluster, optional libraries, and what only a live node is asked with.
+SEAMS = {
+    "cli": "subcommand, output formats, live cluster, editor",
+    "__main__.py": "the program, once signals are handled",
+    "archives.py": "compression.zstd is of Python 3.14",
+    "cel/environment.py": "CEL's library",
+    "cel/functions/regex.py": "CEL's library",
+    "drivers/dranet_filter.py": "CEL's library",
+    "explain/fixes/objects.py": "drivers",
+    "explain/fixes/settings.py": "drivers",
+    "explain/placed.py": "drivers",
+    "lint/rules": "drivers",
+    "manifests/files.py": "pathspec loads every backend that is installed",
+    "probes": "libraries and probes of a live node",
+    "reasons/limits.py": "drivers",
+    "scheduler/attempt.py": "CEL's library",
+    "validation/selectors.py": "CEL's library",
+}
+
+
+def test_functions_import_at_the_seams_only() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        place = path.relative_to(PACKAGE).as_posix()
+        functions = (
+            node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
+        lines = [n.lineno for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
+        assert not lines or any(place == seam or place.startswith(f"{seam}/") for seam in SEAMS), f"{place}:{lines}"
+
+
+def test_values_are_structs() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assert not imports(path) & {"dataclasses", "dataclasses.dataclass", "typing.NamedTuple"}, path

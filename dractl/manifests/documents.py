@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ class Broken(Struct, frozen=True):
     """True if the API server refuses it too; kubectl alone refuses what follows an object, which go-yaml ignores."""
 
 
-class Skipped(NamedTuple):
+class Skipped(Struct, frozen=True):
     """A file or folder that was not read: why, and what to do about it.
 
     ``unread``: it could not be read, so the results for the others are incomplete.

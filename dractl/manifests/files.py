@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 from collections import deque
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -300,9 +301,7 @@ def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skip
 
 
 def _decompress(name: str, data: bytes, module: str) -> bytes:
-    import importlib
-
-    opener: Any = importlib.import_module(module)
+    opener: Any = import_module(module)
     try:
         with opener.open(io.BytesIO(data)) as file:
             return _bounded(file, name, MAX_ARCHIVE)

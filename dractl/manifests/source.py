@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
+
+from msgspec import Struct
 
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-class Position(NamedTuple):
+class Position(Struct, frozen=True, order=True):
     """A range of a file: lines and columns count from 1, columns count code points, the end is exclusive."""
 
     file: str

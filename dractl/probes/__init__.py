@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.probes.probe import probe
-from dractl.probes.root import SysRoot
+from dractl.probes.root import MemoryTree, SysRoot
+from dractl.topology import snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +21,6 @@ def read(path: Path | None = None, *, pci_ids: Path | None = None) -> Machine:
 
     Raises InputError if there is nothing of the kind. ``pci_ids`` names a pci.ids to use instead of the system's.
     """
-    from dractl.probes.root import MemoryTree
-    from dractl.topology import snapshot
-
     if path is None:
         return probe(SysRoot.this_machine(), pci_ids=pci_ids)
     if path.is_dir():

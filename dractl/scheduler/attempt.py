@@ -21,7 +21,7 @@ from dractl.allocation import (
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.cluster.state import at, text_at
 from dractl.errors import Unsupported
-from dractl.model import RequestRef
+from dractl.model import RequestRef, Target
 from dractl.scheduler import condition
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import special_claim, wanted
@@ -129,7 +129,6 @@ class Scheduler:
     def compile(self, expression: str) -> Program:
         """A selector, or a part of one, as the scheduler compiles it."""
         from dractl.cel import environment
-        from dractl.model import Target
 
         gates = self.features.on if self.features.cel_on is None else self.features.cel_on
         return environment(Target(self.features.release, gates), "stored").compile(expression)

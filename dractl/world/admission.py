@@ -12,6 +12,7 @@ from dractl.cluster.changes import Create, Patch, apply, parse_target
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.snapshot import container_requests, quantity
+from dractl.validation import validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,8 +50,6 @@ def _faults(state: ClusterState, value: Raw | None, target: Target) -> set[Fault
     """Rule, field and sentence of everything that the server refuses about an object."""
     if value is None:
         return set()
-    from dractl.validation import validate
-
     namespaces = {
         name: {k: v for k, v in labels.items() if isinstance(v, str)}
         for (_, name), namespace in state.all("Namespace").items()

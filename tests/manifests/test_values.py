@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dractl.manifests import Broken, jsontext, read_text, yamltext
 from dractl.manifests.load import is_relevant
@@ -121,7 +122,8 @@ def test_equal_parts_of_a_large_file_are_one_value(monkeypatch: pytest.MonkeyPat
     item = large.value["items"][0]
     assert item["a"] is item["b"]
     assert type(item["d"]["int"]) is int
-    assert large.locate(("items", 0, "b", "string"))[1:] == small.locate(("items", 0, "b", "string"))[1:]
+    place = ("items", 0, "b", "string")
+    assert replace(large.locate(place), file="") == replace(small.locate(place), file="")
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from dractl.drivers.hardware.layout import (
 from dractl.drivers.hardware.products import find
 from dractl.errors import InputError, UsageError
 from dractl.facts import hardware
+from dractl.manifests import load as load_documents
 from dractl.topology.machine import BDF
 
 if TYPE_CHECKING:
@@ -78,11 +79,9 @@ class _At:
 
 def read(path: str) -> Layout:
     """The layout that a file describes. Raises InputError with the line of an error and the allowed values."""
-    from dractl.manifests import load
-
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError("is not a file; a machine file is one YAML file", place=path)
-    inputs = load([path], relevant_only=False)
+    inputs = load_documents([path], relevant_only=False)
     for broken in inputs.broken:
         message = broken.message.replace("not a Kubernetes object", "not a map of a machine's settings")
         hint = broken.hint if message == broken.message else f"keys are {', '.join(_TOP)}"

@@ -12,6 +12,7 @@ from dractl.cel import reading
 from dractl.cel.tokens import tokenize
 from dractl.explain import selectors
 from dractl.explain.fixes.preference import Preference
+from dractl.model import Quantity
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
@@ -194,8 +195,6 @@ def _other_map(
 def _with_unit(written: str, present: Sequence[str]) -> str:
     """A plain number as the amount that it can mean beside the devices' own: in GiB or GB, where theirs are millions of
     times larger. Of both the one that some device has."""
-    from dractl.model import Quantity
-
     number = Quantity.parse(written).milli_value() if written.isdigit() else 0
     largest = max((Quantity.parse(value).milli_value() for value in present), default=0)
     if not 0 < number < largest >> 20:
@@ -330,8 +329,6 @@ def _bound(
     found: Comparison, lookup: Lookup, function: str, present: Sequence[str], changed: Callable[[str], str]
 ) -> Iterator[Edit]:
     """A bound that the best of the devices reaches."""
-    from dractl.model import Quantity
-
     op = found.operator
     if function == "quantity":
         ordered = sorted(present, key=lambda v: Quantity.parse(v).milli_value())

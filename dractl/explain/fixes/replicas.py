@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.capacity.binding import bound
 from dractl.cluster.changes import Delete, Patch, apply
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
@@ -103,8 +104,6 @@ def _uses(problem: Problem, key: Key, template: str) -> bool:
 
 def _all_fit(problem: Problem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
     """True if all pods fit after the changes, placed one after the other as new ones."""
-    from dractl.capacity.binding import bound  # capacity and the drivers' catalogues: few runs get here
-
     state = apply(problem.state, changes)
     for key in pods:
         pod = problem.state.get("Pod", key)

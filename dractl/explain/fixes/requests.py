@@ -9,6 +9,7 @@ from dractl.cluster.changes import Patch, pointer
 from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.model import Quantity
 from dractl.reasons.base import Cause
 from dractl.reasons.capacity import CapacityMissing
 from dractl.reasons.limits import ClassMissing, GateOff
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dractl.explain.fixes.candidates import Problem, Written
-    from dractl.model import CapacityRequestPolicy, Quantity
+    from dractl.model import CapacityRequestPolicy
     from dractl.model.names import RequestRef
     from dractl.objects import Request
 
@@ -163,8 +164,6 @@ def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:
 @fix_once_for(Cause)
 def capacities(problem: Problem) -> Iterator[Candidate]:
     """The amount that is free, or that the devices' policy allows."""
-    from dractl.model import Quantity
-
     best: dict[tuple[RequestRef, str], tuple[int, str]] = {}
     for _, survey in problem.requests():
         for loss in (loss for stage in survey.stages for loss in stage.lost):
@@ -235,8 +234,6 @@ def _most_allowed(policy: CapacityRequestPolicy | None) -> Quantity | None:
     """The largest amount that a request policy allows; None where it names none."""
     if policy is None:
         return None
-    from dractl.model import Quantity
-
     bounds = policy.valid_range
     if bounds is None or bounds.max is None:
         return max(policy.valid_values, default=None)

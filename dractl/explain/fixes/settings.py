@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.allocation import Features
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
+from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 from dractl.reasons.binding import BindingPending
 from dractl.reasons.claims import ClaimNotCreated
 from dractl.reasons.constraints import AttributeType
@@ -108,9 +110,6 @@ def recreated(problem: Problem) -> tuple[Change, ...]:
 @fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)
 def gates(problem: Problem) -> Iterator[Candidate]:
     """The feature gates that are off."""
-    from dractl.allocation import Features
-    from dractl.model.releases import DEPENDENCIES, GATES, stage
-
     now = problem.scheduler.features
     for gate in dict.fromkeys(filter(None, map(_gate, problem.causes))):
         if gate in GATES and stage(gate, now.release) is not None and gate not in now.on:
@@ -136,9 +135,6 @@ def _gate(cause: Cause) -> str | None:
 @fix_for(UpstreamBug)
 def upgrade(problem: Problem, _: UpstreamBug) -> Iterator[Candidate]:
     """The release in which a known bug is fixed."""
-    from dractl.allocation import Features
-    from dractl.model.releases import NEWEST
-
     if problem.scheduler.features.release != NEWEST:
         yield Candidate(
             f"upgrade to Kubernetes {NEWEST}",

@@ -14,6 +14,7 @@ from dractl.explain.fixes.candidates import Candidate, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
+from dractl.model import Quantity
 from dractl.objects import newest, slice_of
 from dractl.reasons.between import DriverAbsent, UnknownNodes
 from dractl.reasons.pools import (
@@ -222,8 +223,6 @@ def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], nam
 
 def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
     """The total consumption of a counter by all devices."""
-    from dractl.model import Quantity
-
     total = Quantity.parse("0")
     for _, value in slices:
         for device in list_at(value, "spec", "devices"):

@@ -12,6 +12,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -323,8 +324,6 @@ def _lines(operations: Iterable[Raw]) -> str:
 
 
 def _yaml(value: Any) -> str:
-    import yaml
-
     # Through JSON no two parts of the value are the same object, which YAML would write as an anchor and an alias.
     text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=False, allow_unicode=True, width=120)
     return text
