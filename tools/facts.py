@@ -1,6 +1,9 @@
 """Keeps the pack of facts.
 
-tools/facts.py format        one row a line, in every file of dractl/facts/data
+tools/facts.py format                     one row a line, in every file of dractl/facts/data
+tools/facts.py old [DAY]                  what was read more than 90 days before the day (default: today)
+tools/facts.py propose DRIVER CHECKOUT    rows that a git checkout of the driver's repository suggests
+tools/facts.py mig CONFIG                 PCI ids of mig-parted's configuration that no product has
 """
 
 from __future__ import annotations
@@ -67,7 +70,8 @@ def propose(name: str, checkout: str) -> list[str]:
         if _TAG.match(tag) and tag not in known.names and known.is_newer(tag):
             found.append(f"version  {json.dumps({'name': tag, 'tags': [tag], 'released': day})}")
     code = dict(_code(checkout))
-    rows = {row.name.rpartition("/")[2]: row for row in (*known.attributes, *known.capacities)}
+    known_rows: tuple[facts.Attribute | facts.Capacity, ...] = (*known.attributes, *known.capacities)
+    rows = {row.name.rpartition("/")[2]: row for row in known_rows}
     names = {next(filter(None, match.groups())): path for path, text in code.items() for match in _NAMES.finditer(text)}
     for attribute, path in sorted(names.items()):
         if attribute.rpartition("/")[2] not in rows:

@@ -27,19 +27,6 @@ NAME = "gaudi.intel.com"
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _NAMING = ("machine", "classic")
 
-_MODELS = {
-    "0x1000": "Gaudi",
-    "0x1001": "Gaudi",
-    "0x1010": "Gaudi",
-    "0x1011": "Gaudi",
-    "0x1020": "Gaudi2",
-    "0x1030": "Gaudi3",
-    "0x1060": "Gaudi3",
-    "0x1061": "Gaudi3",
-    "0x1062": "Gaudi3",
-    "0x1063": "Gaudi3",
-}
-
 
 class _Gaudi(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
@@ -72,7 +59,7 @@ def _is_gaudi(pci: PciDevice) -> bool:
 def _device(pci: PciDevice, name: str) -> dict[str, Any]:
     root = published(pci)
     found = {
-        "model": _MODELS.get(pci.device or "", pci.device),
+        "model": known.name if (known := PROFILE.catalogue.models.get(pci.device or "")) else pci.device,
         PCIE_ROOT: root or "",
         "serial": "",
         "healthy": True,

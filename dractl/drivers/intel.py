@@ -18,6 +18,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
 from dractl.errors import UsageError
+from dractl.facts import Model
 from dractl.topology.standard_attributes import published
 
 if TYPE_CHECKING:
@@ -28,48 +29,7 @@ _MIB = 1 << 20
 _VENDOR, _CLASSES = "0x8086", ("0x030000", "0x038000")
 _DRM, _VFIO = ("i915", "xe"), ("vfio-pci", "xe-vfio-pci")
 _CARD = re.compile(r"card[0-9]{1,3}\Z")  # pkg/gpu/device/device.go CardRegexp
-
-# pkg/gpu/device/models.go: PCI device id -> model, family.
-_MODELS = {
-    "0x4626": ("Alder Lake-P", "Iris Xe"),
-    "0xa7a0": ("Raptor Lake-P", "Iris Xe"),
-    "0x7d67": ("Arrow Lake-S", "Intel Graphics"),
-    "0x56a0": ("A770", "Arc A-Series"),
-    "0x56a1": ("A750", "Arc A-Series"),
-    "0x56a2": ("A580", "Arc A-Series"),
-    "0x56a5": ("A380", "Arc A-Series"),
-    "0x56a6": ("A310", "Arc A-Series"),
-    "0x56b0": ("A30M", "Arc Pro A-Series"),
-    "0x56b1": ("A40/A50", "Arc Pro A-Series"),
-    "0x56b2": ("A60M", "Arc Pro A-Series"),
-    "0x56b3": ("A60", "Arc Pro A-Series"),
-    "0x56c0": ("Flex 170", "Data Center Flex"),
-    "0x56c1": ("Flex 140", "Data Center Flex"),
-    "0x0b69": ("Max 1550", "Data Center Max"),
-    "0x0bd0": ("Max 1550", "Data Center Max"),
-    "0x0bd5": ("Max 1550", "Data Center Max"),
-    "0x0bd6": ("Max 1450", "Data Center Max"),
-    "0x0bd9": ("Max 1100", "Data Center Max"),
-    "0x0bda": ("Max 1100", "Data Center Max"),
-    "0x0bdb": ("Max 1100", "Data Center Max"),
-    "0xb080": ("B390", "Arc B-Series"),
-    "0xb081": ("B370", "Arc B-Series"),
-    "0xb082": ("B390", "Arc B-Series"),
-    "0xb083": ("B370", "Arc B-Series"),
-    "0xb084": ("B390", "Arc B-Series"),
-    "0xb085": ("B370", "Arc B-Series"),
-    "0xb086": ("B390", "Arc B-Series"),
-    "0xb087": ("B370", "Arc B-Series"),
-    "0xe20b": ("B580", "Arc B-Series"),
-    "0xe20c": ("B570", "Arc B-Series"),
-    "0xe211": ("B60", "Arc Pro B-Series"),
-    "0xe212": ("B50", "Arc Pro B-Series"),
-    "0xe222": ("B65", "Arc Pro B-Series"),
-    "0xe223": ("B70", "Arc Pro B-Series"),
-}
-
-
-_KNOWN_IN_0_10 = re.compile(r"0x(a7a0|56(a0|a1|a2|b1|c0|c1)|0b(69|d0|d5|d6|d9|da|db))\Z")  # pkg/gpu/device/device.go
+_UNKNOWN = Model(name="Unknown", family="Unknown")
 
 
 class _Intel(Known, frozen=True):
@@ -91,7 +51,8 @@ class _Intel(Known, frozen=True):
             if why is not None:
                 left_out[pci.bdf] = why
                 continue
-            device = _device(pci, memory.get(pci.bdf), managed=managed, healthy=healthy)
+            model = self.catalogue.model(pci.device, options.versions.get(NAME)) or _UNKNOWN
+            device = _device(pci, model, memory.get(pci.bdf), managed=managed, healthy=healthy)
             devices.append(_as_in_0_10(device, pci) if old else device)
             if "memory" not in devices[-1]["capacity"]:
                 unknown.append(pci.bdf)
@@ -126,7 +87,7 @@ def _why_not(device: PciDevice) -> str | None:
         if not any(map(_CARD.match, device.names)):
             return f"{device.driver} has no /dev/dri/card for it"
         return None
-    if device.device not in _MODELS:
+    if device.device not in PROFILE.catalogue.models:
         return f"model {device.device} is unknown, and neither {' nor '.join(_DRM)} is bound to it"
     if device.driver in _VFIO and len(device.vfio) != 1:
         return f"{device.driver} has no single vfio-dev for it (kernels before 6.6 have none)"
@@ -151,8 +112,6 @@ def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
     attributes[PCIE_ROOT] = {"string": root}
     if root.count(":") == 1:
         attributes["pciRoot"] = {"string": root.partition(":")[2]}
-    if not _KNOWN_IN_0_10.match(pci.device or ""):
-        attributes |= {"model": {"string": "Unknown"}, "family": {"string": "Unknown"}}
     family = attributes["family"]["string"]
     attributes["family"] = {"string": family.removesuffix(" A-Series")}  # Arc and Arc Pro had one series
     return {**device, "attributes": attributes}
@@ -165,8 +124,7 @@ def _memory(device: PciDevice, known: int | None) -> dict[str, Any]:
     return {} if known is None else {"memory": {"value": binary_quantity(known // _MIB * _MIB)}}
 
 
-def _device(device: PciDevice, memory: int | None, *, managed: bool, healthy: bool) -> dict[str, Any]:
-    model, family = _MODELS.get(device.device or "", ("Unknown", "Unknown"))
+def _device(device: PciDevice, model: Model, memory: int | None, *, managed: bool, healthy: bool) -> dict[str, Any]:
     root = published(device)
     sriov = device.sriov
     virtual = sriov is not None and sriov.physical_function is not None and sriov.total_vfs is None
@@ -176,8 +134,8 @@ def _device(device: PciDevice, memory: int | None, *, managed: bool, healthy: bo
         "name": f"{device.bdf.replace(':', '-').replace('.', '-')}-{device.device}",
         "attributes": typed(
             {
-                "model": model,
-                "family": family,
+                "model": model.name,
+                "family": model.family,
                 "driver": device.driver or "",
                 "sriov": can_share,
                 "type": "vf" if virtual else "gpu",

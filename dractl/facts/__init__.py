@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dractl.facts.choice import use
-from dractl.facts.drivers import Attribute, Capacity, Driver, Setting, Taint, driver, names
+from dractl.facts.drivers import Attribute, Capacity, Driver, Model, Setting, Taint, driver, names
 from dractl.facts.pack import Pack, current
 
-__all__ = ["Attribute", "Capacity", "Driver", "Pack", "Setting", "Taint", "current", "driver", "names", "use"]
+__all__ = ["Attribute", "Capacity", "Driver", "Model", "Pack", "Setting", "Taint", "current", "driver", "names", "use"]

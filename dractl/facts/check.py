@@ -55,7 +55,7 @@ def _driver(name: str, known: Driver) -> None:
         raise Damaged(f"{file} has a version twice")
     rows: tuple[Row, ...] = (*known.attributes, *known.capacities, *known.taints, *known.settings, *known.classes)
     _date(file, known.read)
-    for row in (*rows, *known.changes.values()):
+    for row in (*rows, *known.models.values(), *known.changes.values()):
         _date(file, row.read)
         for text in (row.since, row.removed):
             if text is not None and text not in versions:

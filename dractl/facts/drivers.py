@@ -128,6 +128,13 @@ class InstalledClass(Row, frozen=True, kw_only=True):
         }
 
 
+class Model(Row, frozen=True, kw_only=True):
+    """What the driver calls the devices of a PCI device id: the model, and the family if it publishes one."""
+
+    name: str
+    family: str = ""
+
+
 class Change(Row, frozen=True, kw_only=True):
     """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
 
@@ -153,6 +160,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     capacities: tuple[Capacity, ...] = ()
     taints: tuple[Taint, ...] = ()
     settings: tuple[Setting, ...] = ()
+    models: dict[str, Model] = field(default_factory=dict)
     classes: tuple[InstalledClass, ...] = ()
     changes: dict[str, Change] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -244,6 +252,11 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return (row.since is None or known.index(row.since) <= at) and (
             row.removed is None or at < known.index(row.removed)
         )
+
+    def model(self, device: str | None, version: str | None) -> Model | None:
+        """What a version calls the devices of a PCI device id; None for an id that it does not know."""
+        row = self.models.get(device or "")
+        return row if row is not None and self.covers(row, version) else None
 
     def has(self, change: str, version: str | None) -> bool:
         """True if a change is in effect in a version."""
