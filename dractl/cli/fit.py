@@ -15,7 +15,7 @@ from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, source, terminal
 from dractl.cluster import sources
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.state import GROUPS, list_at
+from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, Question
 from dractl.model import Target
@@ -132,6 +132,7 @@ def command(
     subjects = [_subject(cluster, state, one.strip(), own) for one in (shapes.split(",") if shapes else [name or ""])]
     for one in subjects:
         _tell_of_group(one)
+        _tell_of_shared(one)
     found = [_placed(cluster, one) for one in subjects]
     if output == "json":
         text = _json(cluster, found, pack, replicas)
@@ -183,6 +184,18 @@ def _tell_of_group(subject: Copies) -> None:
         terminal.notice(
             f"copies are placed one by one, without the rules of {kind} {name}: dractl explain {kind.lower()}/{name} "
             "counts how many of its pods fit"
+        )
+
+
+def _tell_of_shared(subject: Copies) -> None:
+    """A notice that copies share a claim which the pod names, and so take no further devices."""
+    entries = maps_at(subject.pod, "spec", "resourceClaims")
+    names = [name for entry in entries if (name := text_at(entry, "resourceClaimName"))]
+    if names:
+        plural = "" if len(names) == 1 else "s"
+        terminal.notice(
+            f"all copies share claim{plural} {', '.join(names)}, which the pod names, and with it the same devices: "
+            f"dractl fit claim/{names[0]} counts copies with devices of their own"
         )
 
 

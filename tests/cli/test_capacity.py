@@ -148,6 +148,20 @@ def test_what_is_neither_a_shape_nor_a_name(
     assert message in capsys.readouterr().err
 
 
+def test_fit_says_that_copies_share_a_named_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    held = claim("one", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="w"))
+    user = pod("w", {"name": "gpu", "resourceClaimName": "one"}, spec={"nodeName": "a"}, status={"phase": "Running"})
+    path = tmp_path / "dump.json"
+    objects = [GPU, node("a"), gpus("a", "r"), held, user]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["fit", "pod/w", "-f", str(path), "--isolated"]) in (0, 1)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "all copies share claim one" in said
+    assert "dractl fit claim/one" in said
+    assert main(["fit", "claim/one", "-f", str(path), "--isolated"]) in (0, 1)
+    assert "share" not in capsys.readouterr().err
+
+
 def test_fit_says_that_it_looks_at_no_pod_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uses = {"name": "gpu", "resourceClaimTemplateName": "pair"}
     member = pod("w", uses, spec={"schedulingGroup": {"podGroupName": "ring"}})

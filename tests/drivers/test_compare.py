@@ -40,6 +40,17 @@ def test_what_differs_is_named() -> None:
     assert (found[2].published, found[3].rendered) == (None, None)
 
 
+def test_what_only_the_drivers_process_knows_is_no_difference() -> None:
+    """The uuid of the example driver's devices, which the real process publishes beside what is rendered."""
+    options = Options("node-1", Target.of("1.37"))
+    ours = render(machine("2xH100"), options, ["gpu.example.com"]).slices
+    published = deepcopy(ours)
+    published[0]["spec"]["devices"][0]["attributes"]["uuid"] = {"string": "gpu-18db0e85-99e9-c746-8531-ffeb86328b39"}
+    assert differences(published, ours, "node-1", ["gpu.example.com"]) == ()
+    published[0]["spec"]["devices"][0]["attributes"]["model"] = {"string": "other"}
+    assert [d.path for d in differences(published, ours, "node-1", ["gpu.example.com"])] == ["attributes.model.string"]
+
+
 def test_other_nodes_drivers_and_older_generations_are_ignored() -> None:
     old = deepcopy(SLICES[0])
     old["spec"]["pool"]["generation"] = 0
