@@ -32,6 +32,8 @@ pytestmark = [
 NOT_LOADED = {
     "35-driver-not-registered-on-kubelet": "the pod is scheduled already: its kubelet is the matter",
     "47-admission-policy-rejects-claims": "the dump lacks the admission policy that refuses the claim",
+    "246-gke-node-without-plugin-label": "the plane has no driver, which would publish devices on the labelled nodes",
+    "248-admin-access-old-label": "a server takes no template with adminAccess in a namespace without the label",
     "84-scheduler-does-not-run": "the scheduler of the plane runs",
     "freed-but-not-tried-again": "the scheduler of the plane does not hang: it places the pod at once",
     "match-list-attribute": "its gate differs between server and scheduler; a plane has one set of gates",

@@ -119,7 +119,8 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     """Pods of the same workload that hold what is wanted: a rollout, a queue behind itself, replicas that share."""
     pod = case.question.value
     owner = workload(pod)
-    if owner is None or not ranked or not isinstance(ranked[0], DeviceInUse | AllNeedsFree | CountersShort):
+    taken = [cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)]
+    if owner is None or not taken or (taken[0] is not ranked[0] and owner[0] != "Deployment"):
         return
     if owner[0] == _EACH_NODE:
         return
@@ -134,6 +135,8 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         rolling = _rolling(case, owner[1])
         surge, unavailable = (str(rolling.get(key, "")) for key in _ROLLING)
         yield OldReplicas(owner=named, pods=older, surge=surge, unavailable=unavailable)
+    elif taken[0] is not ranked[0]:
+        return
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
         yield from _sharing(case, pod)
         ends = owner[0] == "Job"

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
+SUCH = "if such devices will do"  # the effect of asking for something else
+
+
 class Topic(Enum):
     """The subject of a fix."""
 

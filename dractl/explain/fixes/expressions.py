@@ -10,7 +10,7 @@ from dractl.cel import reading
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, Slot, Topic
 from dractl.explain.fixes.corrections import Edit, corrections, renamed
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
@@ -57,7 +57,7 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
             lost = [loss.device for loss in stage.lost]
             for edit in _edits(problem, text, lost, meant=(request.ref, index) in met):
                 patch = written.put("selectors", index, "cel", "expression", value=edit.text)
-                will_do = "if such devices will do" if edit.preference is Preference.ADAPT else ""
+                will_do = SUCH if edit.preference is Preference.ADAPT else ""
                 yield _candidate(edit, where, slot, patch, will_do)
             if key not in seen:
                 seen.add(key)

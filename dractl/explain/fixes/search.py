@@ -15,7 +15,7 @@ from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, own_first
+from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic, own_first
 from dractl.explain.fixes.outlook import outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import candidates as candidates_for
@@ -124,7 +124,8 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if found or frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
-    after = () if found else tuple(step for _, then in open_ for step in then.next)
+    after = () if found else tuple(NextStep(f"{c.title}, which is needed and not enough") for c, _ in open_)
+    after += () if found else tuple(step for _, then in open_ for step in then.next)
     after += () if gentle else tuple(_of_little_use(problem, candidate) for candidate, _ in vain.values())[:_VAIN]
     return Found(found, (*wrong, *held, *others), after)
 
@@ -197,6 +198,7 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
         if first is None or then is None:
             continue
         further = [fix for fix in then.fixes if fix.changes and not _undoes(fix.changes, first)]
+        further = [fix for fix in further if SUCH not in fix.effect or not _rewrites(fix.changes, first)]
         rest = min(further, key=lambda fix: _rewrites(fix.changes, first), default=None)
         if rest is None:
             continue
