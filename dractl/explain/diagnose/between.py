@@ -134,7 +134,14 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     if owner[0] == "Deployment" and older:
         rolling = _rolling(case, owner[1])
         surge, unavailable = (str(rolling.get(key, "")) for key in _ROLLING)
-        yield OldReplicas(owner=named, pods=older, surge=surge, unavailable=unavailable)
+        others = (
+            "/".join(key)
+            for key, other in case.state.all("Pod").items()
+            if key[0] == namespace and workload(other) == owner and text_at(other, "spec", "nodeName")
+            if _maker(other) != _maker(pod)
+        )
+        pods = tuple(dict.fromkeys((*older, *others)))
+        yield OldReplicas(owner=named, pods=pods, surge=surge, unavailable=unavailable)
     elif taken[0] is not ranked[0]:
         return
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices

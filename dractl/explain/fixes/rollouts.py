@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_MOST = 8  # old replicas whose end is tried
+
 _TEMPLATE, _CLAIM = "resourceClaimTemplateName", "resourceClaimName"
 
 
@@ -103,7 +105,7 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
     (kubernetes pkg/controller/deployment/rolling.go)."""
     target = cause.owner.replace(" ", "/", 1)
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    for position, name in enumerate(cause.pods):
+    for position, name in enumerate(cause.pods[:_MOST]):
         yield Candidate(
             f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}",
             (_strategy(problem, target, rolling),),

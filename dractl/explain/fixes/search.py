@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     failed: dict[Slot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
     around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
+    in_vain: Counter[Slot] = Counter()
     vain: dict[str, tuple[Candidate, str]] = {}  # after which the pod would fit by itself, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
@@ -86,12 +88,15 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
             continue
         if candidate.slot in around and not candidate.corrects:
             continue
+        if candidate.title in vain or in_vain[candidate.slot] >= _VAIN:
+            continue
         if len(tried) >= _TRIALS or len(fixes) >= most:
             break
         tried.add(fingerprint)
         fitting = verify(problem, candidate)
         then = _offered(problem, candidate, fitting) if fitting else None
         if then is not None and then.fix is None:
+            in_vain[candidate.slot] += 1
             if then.why:
                 vain.setdefault(candidate.title, (candidate, then.why))
         elif then is not None and then.fix is not None:
@@ -126,7 +131,8 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     others = () if found else _besides(problem, explain)
     after = () if found else tuple(NextStep(f"{c.title}, which is needed and not enough") for c, _ in open_)
     after += () if found else tuple(step for _, then in open_ for step in then.next)
-    after += () if gentle else tuple(_of_little_use(problem, candidate) for candidate, _ in vain.values())[:_VAIN]
+    better = (c for c, _ in vain.values() if not shown or c.preference < shown[0][0].preference)
+    after += tuple(_of_little_use(problem, candidate) for candidate in better)[:_VAIN]
     return Found(found, (*wrong, *held, *others), after)
 
 
