@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from typer import Exit, Option
 
 from dractl.cli import common, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
+from dractl.cluster.state import text_at
 from dractl.discovery.suggestion import parse, suggest
 from dractl.errors import Unsupported, UsageError
 from dractl.report import machine_matrix, machine_table, machine_tree
@@ -22,10 +24,12 @@ from dractl.topology.diff import differences
 from dractl.topology.wire import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dractl.discovery.publication import Publication
     from dractl.drivers.rendering import Rendering
     from dractl.model import Target
-    from dractl.probes import services
+    from dractl.probes import SysRoot, services
     from dractl.report.canvas import Canvas
     from dractl.topology.machine import Machine
 
@@ -62,7 +66,10 @@ Check = Annotated[
     Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing."),
 ]
 Cluster = Annotated[
-    bool, Option("--cluster", help="With --check: check the cluster's AI Conformance requirements through kubectl.")
+    bool,
+    Option(
+        "--cluster", help="With --check: check the cluster through kubectl, and this machine if it is a node of it."
+    ),
 ]
 
 
@@ -153,7 +160,7 @@ def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output
             "--check reads files that a snapshot does not have",
             hint="run it on the node itself, or give the node's mounted root with --root DIR",
         )
-    checks = _cluster_checks() if cluster else _node_checks(sysfs_root)
+    checks = _cluster_checks(sysfs_root) if cluster else _node_checks(sysfs_root)
     if output == "json":
         text = json.dumps({"schema": "dractl/check/v1", "checks": [encode(c) for c in checks]}, indent=1)
     else:
@@ -162,24 +169,40 @@ def _check(sysfs_root: Path | None, snapshot: Path | None, cluster: bool, output
     return 1 if any(c.state == "missing" for c in checks) else 0
 
 
-def _node_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
+def _node_checks(sysfs_root: Path | None, publishing: Iterable[str] = ()) -> tuple[services.Check, ...]:
+    """The checks of the node. Drivers that publish for it have to be registered, as those with hardware on it."""
     from dractl.drivers import by_default, find
-    from dractl.probes import SysRoot
     from dractl.probes.readiness import checks
 
     machine = read_node(sysfs_root, None)
-    root = SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
-    return checks(machine, root, [name for name in by_default() if find(name).present(machine)])
+    present = (name for name in by_default() if find(name).present(machine))
+    return checks(machine, _root(sysfs_root), tuple(dict.fromkeys((*present, *publishing))))
 
 
-def _cluster_checks() -> tuple[services.Check, ...]:
+def _root(sysfs_root: Path | None) -> SysRoot:
+    from dractl.probes import SysRoot
+
+    return SysRoot.this_machine() if sysfs_root is None else SysRoot.of(sysfs_root)
+
+
+def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
+    """The checks of the cluster, and those of this machine before them if it is one of its nodes."""
     from dractl.cluster.conformance import cluster_checks
     from dractl.cluster.kubectl import get, served
 
     kinds = served("resource.k8s.io", "v1")
     group = "resource.k8s.io"
     classes, slices = (get(f"{kind}.{group}") if kind in kinds else [] for kind in ("deviceclasses", "resourceslices"))
-    return cluster_checks(kinds, classes, slices, get("nodes"))
+    nodes = get("nodes")
+    found = cluster_checks(kinds, classes, slices, nodes)
+    own = {os.environ.get("NODE_NAME"), _root(sysfs_root).text("proc/sys/kernel/hostname")}
+    here = [name for node in nodes if (name := text_at(node, "metadata", "name")) in own]
+    if not here:
+        return found
+    publishing = sorted(
+        {text_at(item, "spec", "driver") for item in slices if text_at(item, "spec", "nodeName") in here}
+    )
+    return (*_node_checks(sysfs_root, publishing), *found)
 
 
 def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:
