@@ -78,7 +78,7 @@ def findings(folder: Path, made: str, **files: str) -> list[tuple[str, str, int]
 def test_a_container_that_a_merge_patch_adds(tmp_path: Path) -> None:
     kustomization = "resources: [base.yaml]\npatches: [{path: patch.yaml}]\n"
     found = findings(tmp_path, MERGED, base=BASE, patch=MERGE, kustomization=kustomization)
-    assert found == [("DRA199", "patch.yaml", 9)]
+    assert found == [("DRA417", "patch.yaml", 9)]
 
 
 @pytest.mark.parametrize("inline", [False, True])

@@ -646,6 +646,8 @@ ROWS = [
         ("PC-13", INVALID, "spec.containers[0].resources.requests[a.com/b]"),
     ),
     row(asking({"limits": {"deviceclass.resource.kubernetes.io/gpu": "500m"}})),
+    row(pod([], initContainers=[{"name": "a"}]), ("PC-17", REQUIRED, "spec.initContainers[0].image")),
+    row(pod([], initContainers=[{"name": "c", "image": "i"}]), ("PC-18", DUPLICATE, "spec.initContainers[0].name")),
     # -- metadata
     row(obj("DeviceClass", {}, name=""), ("OM-01", REQUIRED, "metadata.name")),
     row(obj("ResourceClaim", {}, name="A"), ("OM-02", INVALID, "metadata.name")),
