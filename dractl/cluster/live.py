@@ -66,8 +66,8 @@ class _Call(Struct, frozen=True):
 
 _OTHER_PODS = "pods of other namespaces: what they use on a node is not counted"
 _PODS = "pods: what they use on a node is not counted"
-# Warnings of the scheduler repeat the pod's condition; those of kubelets about containers have nothing to do with DRA.
-_NOISE = ("FailedScheduling", "BackOff", "Unhealthy", "FailedMount")
+# Warnings of the scheduler repeat the pod's condition, and back-off repeats the state of the container.
+_NOISE = ("FailedScheduling", "BackOff")
 _EVENTS = _Resource("events", "Event", "events")
 _CALLS = (
     _Call(

@@ -130,6 +130,18 @@ def test_only_what_the_verdict_needs_is_fetched(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.parametrize(
+    "reason", ["FailedPrepareDynamicResources", "FailedMount", "FailedCreatePodSandBox", "Unhealthy"]
+)
+def test_what_kubelet_says_of_a_pod_is_fetched(kubectl: Kubectl, reason: str) -> None:
+    """Explain reads these warnings of a pod that is on its node."""
+    kubectl.answers()
+    live.read(live.Login())
+    selectors = [word for call in kubectl.calls for word in call if word.startswith("--field-selector=type=Warning")]
+    assert selectors
+    assert not any(f"reason!={reason}" in selector for selector in selectors)
+
+
+@pytest.mark.parametrize(
     ("errors", "message", "hint"),
     [
         ("error: You must be logged in to the server (Unauthorized)\n", "logged in", "log in again"),
