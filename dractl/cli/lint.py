@@ -519,7 +519,7 @@ def _inventory(
     """The devices that ``--devices`` and ``--hardware`` name, with the classes that came with the former."""
     if not sources and not hardware:
         return None
-    from dractl.cli import published
+    from dractl.cli import machines as machines_of, published
     from dractl.lint.inventory import TriedDevices
 
     if target.release not in COMPARED:
@@ -530,7 +530,9 @@ def _inventory(
     described = [published.described(spec, target, configured=configured) for spec in machines]
     slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
-    return TriedDevices(slices, classes, assumed={} if classes else published.installed(slices, target))
+    assumed = {} if classes else published.installed(slices, target)
+    refuses = machines_of.refusal(slices, classes or assumed, target)
+    return TriedDevices(slices, classes, assumed=assumed, refuses=refuses)
 
 
 def _split(values: list[str] | None) -> list[str]:

@@ -15,7 +15,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.cel import Program
     from dractl.model import Device, DeviceAttribute
@@ -56,7 +56,8 @@ class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
     ``slices`` and ``classes`` are mappings as read from a cluster or a file; only the newest generation of a pool
-    counts. ``assumed`` are classes as the drivers install them, for an input without any.
+    counts. ``assumed`` are classes as the drivers install them, if it has none. ``refuses``: true of a claim,
+    with the classes of its files, that no machine can satisfy.
     """
 
     def __init__(
@@ -65,8 +66,11 @@ class TriedDevices:
         classes: Mapping[str, Mapping[str, Any]],
         *,
         assumed: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        refuses: Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool] | None = None,
     ) -> None:
-        self.devices = _devices(slices)
+        self.slices = [item for value in slices if isinstance(item := decode(value), ResourceSlice)]
+        self.devices = _devices(self.slices)
+        self.refuses = refuses
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
         self.assumed = {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
 
@@ -104,11 +108,10 @@ def nearest_capacity(name: str, devices: Sequence[Published]) -> str:
     return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
 
 
-def _devices(slices: Iterable[Mapping[str, Any]]) -> list[Published]:
-    decoded = [item for value in slices if isinstance(item := decode(value), ResourceSlice)]
+def _devices(slices: Iterable[ResourceSlice]) -> list[Published]:
     return [
         Published(driver, pool, device)
-        for (driver, pool), members in newest(decoded, identity).items()
+        for (driver, pool), members in newest(list(slices), identity).items()
         for member in members
         for device in member.spec.devices
     ]

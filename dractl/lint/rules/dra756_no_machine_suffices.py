@@ -1,0 +1,112 @@
+"""No machine has the devices that a claim asks for.
+
+## What it does
+
+Allocates the claim, as kube-scheduler does, on each node of the devices, all of them free, and reports a claim that no
+node can satisfy: counts, constraints and capacities together. Needs `--devices` or `--hardware`. Requests without any
+matching device are reported by other rules, and so are attributes that the devices lack.
+
+## Why is this bad
+
+If these are all machines of the cluster, the claim is never allocated.
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dractl.lint.advice import Advice
+from dractl.lint.funnels import candidates
+from dractl.objects import mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.lint.inventory import Published
+    from dractl.lint.model import Claim, Run
+    from dractl.objects import Request
+
+SEVERITY = "error"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+DEVICES = True
+
+
+def check(run: Run) -> Iterator[Advice]:
+    inventory = run.devices
+    if inventory is None or inventory.refuses is None:
+        return
+    own = {subject.name: subject.value for subject in run.of("DeviceClass")}
+    homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in inventory.slices}
+    for claim in run.claims:
+        left = [(request, candidates(run, claim, request)) for request in claim.alternatives]
+        if not left or not all(devices for _, devices in left) or not _comparable(claim, left):
+            continue
+        if inventory.refuses(_claim(claim, constraints=True), own):
+            yield _advice(claim, left, homes, inventory.refuses(_claim(claim, constraints=False), own))
+
+
+def _claim(claim: Claim, *, constraints: bool) -> dict[str, Any]:
+    """The claim, or one of the template, with or without its constraints."""
+    spec = claim.subject.spec
+    spec = mapping(spec.get("spec")) if claim.subject.kind == "ResourceClaimTemplate" else spec
+    devices = dict(mapping(spec.get("devices")))
+    if not constraints:
+        devices.pop("constraints", None)
+    return {
+        "apiVersion": claim.subject.document.api_version,
+        "kind": "ResourceClaim",
+        "metadata": {"name": claim.subject.name or "claim", "namespace": "default"},
+        "spec": {"devices": devices},
+    }
+
+
+def _comparable(claim: Claim, left: list[tuple[Request, list[Published]]]) -> bool:
+    """False if a constraint is on an attribute that devices lack, or publish with several types (DRA753)."""
+    for one in claim.constraints:
+        name = text(one.fields.get("matchAttribute") or one.fields.get("distinctAttribute"))
+        values = [device.attribute(name) for _, devices in left for device in devices] if name else []
+        if None in values or len({value.type for value in values if value is not None}) > 1:
+            return False
+    return True
+
+
+def _advice(
+    claim: Claim, left: list[tuple[Request, list[Published]]], homes: Mapping[tuple[str, str], str], without: bool
+) -> Advice:
+    """``homes``: the nodes of the pools, by driver and name. ``without``: the claim cannot be allocated without
+    its constraints either."""
+    for request, devices in left:
+        most = max(Counter(homes[device.driver, device.pool] for device in devices).values())
+        if without and len(left) == 1 and request.amount > most:
+            path = (*request.path, "count")
+            message = f"request {request.reference} wants {request.amount} devices; the largest machine has {most}"
+            return Advice(claim.subject, path, f"{message} that match", confidence="likely")
+    if not without and len(claim.constraints) == 1:
+        (constraint,) = claim.constraints
+        field = "matchAttribute" if "matchAttribute" in constraint.fields else "distinctAttribute"
+        attribute = text(constraint.fields.get(field))
+        pools = Counter(
+            (homes[device.driver, device.pool], str(value and value.value))
+            for _, devices in left
+            for device in devices
+            for value in [device.attribute(attribute)]
+        )
+        most = max(pools.values())
+        one = "matching device" if most == 1 else "matching devices"
+        known = f"; a machine has at most {most} {one} with the same value" if field == "matchAttribute" else ""
+        message = f"no machine satisfies the constraint on {attribute}{known}"
+        return Advice(claim.subject, (*constraint.path, field), message, confidence="likely")
+    count = len(set(homes.values()))
+    machines = "the machine" if count == 1 else f"any of the {count} machines"
+    return Advice(
+        claim.subject,
+        (*left[0][0].path,),
+        f"the claim cannot be allocated on {machines}, even if all devices are free",
+        help="dractl explain FILE --hardware MACHINE shows what it stops at",
+        confidence="likely",
+    )
