@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cel import environment
 from dractl.errors import UsageError
 from dractl.model import Version
 from dractl.model.releases import RELEASES
@@ -103,6 +102,8 @@ def _compiling(written: str, issues: Sequence[Issue], target: Target) -> str | N
 
 def _cost(written: object, target: Target) -> str:
     if isinstance(written, str) and "!=" in written:
+        from dractl.cel import environment  # not for files without selectors
+
         with_equal = environment(target, "new").compile(written.replace("!=", "=="))
         if with_equal.admission == "ok":
             return "the estimate for != between quantities is unbounded: write !(a == b)"
@@ -119,6 +120,8 @@ def _later(written: str, target: Target) -> str | None:
 
     def compiles(release: str, **gates: bool) -> bool:
         try:
+            from dractl.cel import environment  # not for files without selectors
+
             return environment(target.of(release, gates), "new").compile(written).ok
         except UsageError:
             return False  # the release does not have the gate

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
-from dractl.cel import environment
 from dractl.lint.relevance import KINDS
 from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
@@ -203,6 +202,8 @@ class Run:
 
     @cached_property
     def _environment(self) -> Environment:
+        from dractl.cel import environment  # not for files without selectors
+
         return environment(self.target, "new")
 
     @cached_property

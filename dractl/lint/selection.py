@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pathspec import GitIgnoreSpec
 
 from dractl.errors import UsageError
 from dractl.lint import registry
@@ -127,5 +126,7 @@ def _ignored(finding: Finding, notes: Sequence[_Note]) -> bool:
 def _per_file(selection: Selection) -> Callable[[Finding], bool]:
     if not selection.per_file:
         return lambda _: False
+    from pathspec import GitIgnoreSpec  # imports every backend that is installed, 30 modules
+
     rows = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in selection.per_file]
     return lambda finding: any(finding.code in codes and spec.match_file(finding.position.file) for spec, codes in rows)
