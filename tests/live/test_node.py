@@ -7,6 +7,7 @@ name helps: the pod runs, or is gone.
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,6 @@ from tests.live.node import CDI, CNI, CONTAINERD, Node, claim, lacking, pod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 pytestmark = pytest.mark.node
 
@@ -377,6 +377,8 @@ def test_a_situation(node: Node, situation: Situation) -> None:
     except TimeoutError as error:
         pytest.fail(f"{error}: {seen}")
     finally:
+        for number in range(4):
+            Path(f"/dev/dev-{number}").unlink(missing_ok=True)
         for path, changed, right in (
             (CONTAINERD, ELSEWHERE[1], ELSEWHERE[0]),
             (CONTAINERD, "enable_cdi = false", "enable_cdi = true"),
