@@ -31,9 +31,9 @@ def next_steps(
     # Without a pod nothing else of it can be looked at.
     found = [cause for cause in found if isinstance(cause, PodsNotCreated)] or found
     ordered = sorted(found, key=lambda cause: not cause.underlying)
-    theirs = (step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked))
+    theirs = [step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked)]
     steps: list[NextStep] = []
-    for step in (*theirs, *then):
+    for step in (*theirs[: _MOST - 1], *then[:1], *theirs[_MOST - 1 :], *then[1:]):
         if all(step.command != other.command and step.text != other.text for other in steps):
             steps.append(step)
     if not steps and not fixes and found:
