@@ -316,7 +316,7 @@ def test_check_of_a_cluster(
         "#!/bin/sh\n"
         'case "$*" in\n'
         '*--raw*) echo \'{"resources": [{"name": "resourceslices"}, {"name": "deviceclasses"}]}\' ;;\n'
-        "*) echo '{\"items\": []}' ;;\n"
+        '*) echo \'{"kind": "List", "items": []}\' ;;\n'
         "esac\n"
     )
     kubectl.chmod(0o755)

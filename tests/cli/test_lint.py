@@ -929,7 +929,7 @@ def test_described_machines_are_devices_to_try_selectors_on(tmp_path: Path, caps
     claim = tmp_path / "claim.yaml"
     claim.write_text(
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
-        "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 16, selectors: "
+        "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8, selectors: "
         '[{cel: {expression: \'device.attributes["gpu.nvidia.com"].productName == "NVIDIA B200"\'}}]}}]}}\n'
     )
     assert main(["lint", str(claim), "--isolated", "-o", "json", "-q", "--hardware", "dgx-h100,p5.48xlarge"]) == 0

@@ -82,7 +82,7 @@ def test_where_comments_stand(here: Path, capsys: pytest.CaptureFixture[str], be
     assert path.read_text() == after
     capsys.readouterr()
     main(["lint", "claim.yaml", "-o", "concise", "--ignore", "DRA901"])
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out.startswith("nothing found in")
     main(["lint", "claim.yaml", "--add-ignore"])
     assert path.read_text() == after
 

@@ -148,7 +148,7 @@ def test_a_class_of_the_files_counts_before_the_installed_one() -> None:
 
 def test_an_unknown_class_says_nothing_of_the_driver() -> None:
     assert said('device.attributes["gpu.example.org"].model == "x"', "mine") == []
-    assert [finding[:6] for finding in said(f'{GPU}.model == "x"', "mine")] == ["DRA714"]
+    assert said(f'{GPU}.model == "x"', "mine") == []  # the class may be of a driver that publishes in another's domain
 
 
 @pytest.mark.parametrize("name", ["sriovnetwork.k8snetworkplumbingwg.io", "npu.furiosa.ai"])
