@@ -13,6 +13,7 @@ from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
 from dractl.model import DecodeError, decode, pod_templates
+from dractl.model.paths import at as at
 from dractl.validation.violation import dotted
 
 if TYPE_CHECKING:
@@ -339,18 +340,6 @@ def describe(value: Mapping[str, Any]) -> str:
 
 
 # -- reading mappings that may hold anything --
-
-
-def at(value: Any, *path: str | int) -> Any:
-    """The value at ``path``, or None where there is none."""
-    for part in path:
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
-            return None
-    return value
 
 
 def text_at(value: Any, *path: str | int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document
+from dractl.model.paths import at as value_at
 from dractl.validation.decoding import DRA_GROUP, decode, identify
 from dractl.validation.schemas import of_release
 
@@ -84,7 +85,7 @@ class Draft:
 
     def _convert(self, violation: Violation) -> None:
         path, value = violation.path, violation.meant
-        written = _at(self.value, path)
+        written = value_at(self.value, *path)
         if value is None or holds_placeholder(written):
             value = None  # null is absent everywhere
             self.doubtful.add(path)
@@ -98,7 +99,7 @@ class Draft:
 
     def _move(self, violation: Violation) -> None:
         path, to = violation.path, violation.moved_to
-        value = _at(self.value, path)
+        value = value_at(self.value, *path)
         self.value = _without(self.value, path)
         if to is not None and to == path[:-1] and isinstance(value, dict):
             for name, item in value.items():
@@ -107,10 +108,10 @@ class Draft:
             self.doubtful.add(path[:-1])
 
     def _put(self, path: Path, value: Any, old: Path) -> bool:
-        if _at(self.value, path) is not None:
+        if value_at(self.value, *path) is not None:
             return False
         for end in range(1, len(path)):  # the maps on the way there
-            if isinstance(path[end], str) and _at(self.value, path[:end]) is None:
+            if isinstance(path[end], str) and value_at(self.value, *path[:end]) is None:
                 self.value = _with(self.value, path[:end], {})
         self.value = _with(self.value, path, value)
         self._moves.append((path, self.written(old)))
@@ -165,17 +166,6 @@ def _alike(written: str, meant: str) -> bool:
 def _newest(kind: object, target: Target) -> tuple[str, ...]:
     versions = of_release(target.release).versions(kind) if isinstance(kind, str) else ()
     return tuple(version for version in versions if version.startswith(DRA_GROUP)) or versions
-
-
-def _at(value: Any, path: Path) -> Any:
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def _with(value: Any, path: Path, new: Any) -> Any:

@@ -14,6 +14,7 @@ from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
 from dractl.manifests.text import decode
+from dractl.model.paths import at as value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -204,7 +205,7 @@ class _Places:
         self._patches = [patch for patch in patches if _changes(patch.value, value)]
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        value = _at(self._value, path)
+        value = value_at(self._value, *path)
         here, there = self._before, _route(self._value, path, self._before.value)
         whole = len(there) == len(path) and here.at(there) == value
         for patch in self._patches if not whole else ():
@@ -254,7 +255,7 @@ def _in_patch(value: Any, path: Path, patch: Any) -> tuple[Path, int]:
         pointer = str(operation.get("path")) if isinstance(operation, dict) and "value" in operation else ""
         names = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         if names and [str(step) for step in path[: len(names)]] == names:
-            inside = _route(_at(value, path[: len(names)]), path[len(names) :], operation["value"])
+            inside = _route(value_at(value, *path[: len(names)]), path[len(names) :], operation["value"])
             return (at, "value", *inside), len(names) + len(inside)
     return (), 0
 
@@ -263,10 +264,10 @@ def _route(value: Any, path: Path, other: Any) -> Path:
     """The path in another form of an object, where items of lists are known by their names; as far as it has it."""
     found: list[str | int] = []
     for step in path:
-        value = _at(value, (step,))
+        value = value_at(value, step)
         if isinstance(other, list) and isinstance(step, int):
             name = value.get("name") if isinstance(value, dict) else None
-            same = [at for at, item in enumerate(other) if name is not None and _at(item, ("name",)) == name]
+            same = [at for at, item in enumerate(other) if name is not None and value_at(item, "name") == name]
             place: str | int = same[0] if same else step
             if (name is not None and not same) or place not in range(len(other)):
                 break
@@ -277,14 +278,3 @@ def _route(value: Any, path: Path, other: Any) -> Path:
         found.append(place)
         other = other[place]
     return tuple(found)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.model.paths import at as value_at
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -155,15 +157,7 @@ class Document:
 
     def at(self, path: Path) -> Any:
         """The value at a path; None if there is none."""
-        value: Any = self.value
-        for step in path:
-            if isinstance(value, dict):
-                value = value.get(step)
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                return None
-        return value
+        return value_at(self.value, *path)
 
     def locate(self, path: Path, *, key: bool = False, offset: int | None = None) -> Position:
         """The place of the value at ``path``; with ``key``, of its key; with ``offset``, of that code point of its

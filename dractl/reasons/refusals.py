@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
     from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
     from dractl.model.core import Toleration
-    from dractl.scheduler.rejection import NodeLabel, Rejection, Unmet
-
-
-def of_rejection(refused: Rejection) -> str:
-    """A filter's objection to a node; the plugin's own sentence if nothing more is known."""
-    return unmet(refused.unmet) or refused.texts[0]
+    from dractl.scheduler.rejection import NodeLabel, Unmet
 
 
 def unmet(wanted: Iterable[Unmet]) -> str:
