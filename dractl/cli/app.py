@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from inspect import cleandoc
 from typing import Annotated, Any
 
@@ -12,16 +13,54 @@ from typer.main import get_command
 
 from dractl import __version__, facts
 from dractl.cli import subcommands
+from dractl.errors import UsageError
 from dractl.interrupts import raise_on_interrupt
 
+_WIDEST = 120  # columns of a help page
 _FACTS = "Take the facts about drivers and hardware from this folder, wheel of dractl-facts, or file of one driver."
+
+
+# The groups of a help page, by the names of parameters: what is read, against what, what is asked, and how it is shown.
+# What stands in none is for tools.
+_GROUPS = {
+    "Input": (
+        "filename files stdin_filename exclude changed_files gitignore render snapshot sysfs_root namespace "
+        "all_namespaces selector context kubeconfig user groups with_identity"
+    ),
+    "Against": (
+        "devices hardware driver driver_version driver_option network_devices kubernetes_version assume_newest "
+        "feature_gates for_ facts add without node node_name nodes list_hardware"
+    ),
+    "What to do": (
+        "select ignore baseline fix unsafe_fixes add_ignore diff watch suggest check cluster save replicas pack shapes "
+        "patch state by device_class device_classes show_files write tolerate aligned alignment"
+    ),
+    "Output": "output output_file statistics quiet verbose color sort_by no_headers",
+}
+_REST = "For tools"
+_EXIT_CODES = (
+    "Exit codes: 0 all is well, 1 something was found or does not fit, 2 wrong usage or configuration, 3 the job could "
+    "not be done, 130 interrupted."
+)
+_START = """Start here:
+
+\b
+  dractl lint manifests/                         what is wrong with these manifests
+  dractl explain -n NAMESPACE                    why pods and claims are pending
+  dractl discover                                what is in this node, and how it is wired
+  dractl render --hardware dgx-h100              the slices that drivers would publish for a machine
+  dractl fit gpu=2,nic=1                         how many more of these fit
+
+`dractl help COMMAND` shows the options of one.
+
+"""
 
 
 def command_line() -> TyperGroup:
     """The whole command line."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
     app = _app()
-    app.callback(invoke_without_command=True)(_root)
+    app.callback(invoke_without_command=True, cls=_Group, epilog=_START + _EXIT_CODES)(_root)
     group: Any = get_command(app)
     group.params.append(_facts_option())
     for name, line in subcommands.SUBCOMMANDS.items():
@@ -33,7 +72,8 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
     """A subcommand, with its options. Its help shows its examples with the name ``program``."""
     app = _app()
     command = subcommands.function(name)
-    app.command(name, help=cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} "))(command)
+    text = cleandoc(command.__doc__ or "").replace("`dractl ", f"`{program} ")
+    app.command(name, cls=_Grouped, help=text, epilog=_EXIT_CODES)(command)
     made: Any = get_command(app)
     made.params.append(_facts_option())
     if any(parameter.name == "kubernetes_version" for parameter in made.params):
@@ -55,15 +95,6 @@ def _assume_newest(_context: typer.Context, _parameter: TyperOption, value: bool
     assume_newest(value)
 
 
-def candidates(words: list[str], incomplete: str) -> list[str]:
-    """Candidates after ``words`` (without the program's name): names that begin with ``incomplete``."""
-    if words and words[0] not in subcommands.SUBCOMMANDS:
-        return []
-    command = subcommand(words[0]) if words else command_line()
-    context = command.make_context("dractl", [], resilient_parsing=True)
-    return sorted(item.value for item in command.shell_complete(context, incomplete) if item.value != "-")
-
-
 def _facts_option() -> TyperOption:
     """``--facts``, which is read before any subcommand is imported (dractl/facts/words.py)."""
     return TyperOption(param_decls=["--facts"], metavar="DIR|FILE", expose_value=False, help=_FACTS)
@@ -73,15 +104,52 @@ class _Subcommand(TyperCommand):
     """The name and the one line of help of a subcommand, until it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        command = subcommand(self.name or "", parent.find_root().info_name)
+        command = self.loaded(parent)
         raise_on_interrupt()
         return command.make_context(info_name, args, parent, **extra)
 
+    def loaded(self, parent: Any) -> TyperCommand:
+        """The whole subcommand, with its options, as it is called below ``parent``."""
+        return subcommand(self.name or "", parent.find_root().info_name)
+
+
+class _Group(TyperGroup):
+    """The group, which knows that options belong after the subcommand."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            option = getattr(error, "option_name", None)  # of an unknown one
+            called = next((word for word in args if word in self.commands), None)
+            if option is None or called is None:
+                raise
+            raise UsageError(
+                f"{option} stands before the subcommand", hint=f"put it after: {ctx.info_name} {called} {option} ..."
+            ) from None
+
+
+class _Grouped(TyperCommand):
+    """A subcommand whose help shows its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in _GROUPS}, _REST: []}
+        titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            if row is not None:
+                argument = parameter.param_type_name == "argument"
+                rows["Arguments" if argument else titles.get(parameter.name or "", _REST)].append(row)
+        for title, found in rows.items():
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
 
 def _app() -> typer.Typer:
-    return typer.Typer(
-        add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
-    )
+    wide = min(shutil.get_terminal_size().columns, _WIDEST)
+    settings = {"help_option_names": ["-h", "--help"], "max_content_width": wide}
+    return typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=settings)
 
 
 def _root(
@@ -92,14 +160,15 @@ def _root(
     """DRA on Kubernetes: what hardware is here, which ResourceSlices it becomes, what is wrong with these manifests,
     why this pod is pending, and how many more fit."""
     if version:
-        typer.echo(_version(verbose))
+        typer.echo(version_text(verbose))
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        raise typer.Exit(2)
+        raise typer.Exit
 
 
-def _version(verbose: bool) -> str:
+def version_text(verbose: bool) -> str:
+    """Name and version; with ``verbose`` the releases, which were compared with a server, and the pack of facts."""
     if not verbose:
         return f"dractl {__version__}"
     from dractl.model.releases import COMPARED, RELEASES

@@ -10,7 +10,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cel import environment, require
 from dractl.cel.trials import Answer, TriedDevice, tried
-from dractl.cli import common, driver_options, terminal
+from dractl.cli import common, completing, driver_options, terminal
 from dractl.errors import UsageError
 from dractl.lint import lint
 from dractl.lint.hints import help_of
@@ -39,7 +39,10 @@ Devices = Annotated[
 Hardware = Annotated[
     list[str] | None,
     Option(
-        "--hardware", metavar="SPEC,...", help="Try it on the devices of described machines, as in `dractl render`."
+        "--hardware",
+        metavar="SPEC,...",
+        help="Try it on the devices of described machines, as in `dractl render`.",
+        autocompletion=completing.comma_list(completing.machines),
     ),
 ]
 Driver = Annotated[
@@ -49,9 +52,10 @@ Driver = Annotated[
         metavar="NAME,...|all",
         help="Try it on devices of these drivers only; without --devices and --hardware, on every machine that dractl "
         "knows by name. Default: the drivers that the expression names, else all.",
+        autocompletion=completing.comma_list(completing.drivers),
     ),
 ]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, common.output_option(FORMATS)]
 
 
 def command(

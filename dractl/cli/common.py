@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from dractl import atomic
-from dractl.cli import terminal
+from dractl.cli import completing, terminal
 from dractl.errors import InputError, UsageError
 from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
@@ -26,8 +26,15 @@ if TYPE_CHECKING:
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")]
 Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]
+COLORS = ("auto", "always", "never")
 Color = Annotated[
-    str, Option("--color", metavar="WHEN", help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.")
+    str,
+    Option(
+        "--color",
+        metavar="WHEN",
+        help="auto, always or never. NO_COLOR and FORCE_COLOR are honoured.",
+        autocompletion=completing.one_of(*COLORS),
+    ),
 ]
 OutputFile = Annotated[
     Path | None,
@@ -37,12 +44,28 @@ Config = Annotated[Path | None, Option("--config", metavar="FILE", help="Use onl
 Isolated = Annotated[bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]
 KubernetesVersion = Annotated[
     str | None,
-    Option("--kubernetes-version", metavar="1.NN", help="Kubernetes release whose behavior applies."),
+    Option(
+        "--kubernetes-version",
+        metavar="1.NN",
+        help="Kubernetes release whose behavior applies.",
+        autocompletion=completing.comma_list(completing.releases),
+    ),
 ]
 FeatureGates = Annotated[
     str | None,
-    Option("--feature-gates", metavar="NAME=BOOL,...", help="Feature gates that differ from the release's defaults."),
+    Option(
+        "--feature-gates",
+        metavar="NAME=BOOL,...",
+        help="Feature gates that differ from the release's defaults.",
+        autocompletion=completing.comma_list(completing.gates),
+    ),
 ]
+
+
+def output_option(formats: tuple[str, ...]) -> Any:
+    """``--output`` of a subcommand that prints one of ``formats``."""
+    offer = completing.one_of(*formats)
+    return Option("--output", "-o", metavar="FORMAT", help=f"{', '.join(formats)}.", autocompletion=offer)
 
 
 class _Choices:
@@ -56,7 +79,7 @@ def assume_newest(value: bool) -> None:
 
 def settle(color: str, quiet: bool) -> None:
     """Applies ``--color`` and ``--quiet`` to this run."""
-    if color not in ("auto", "always", "never"):
+    if color not in COLORS:
         raise UsageError(f"--color must be auto, always or never, not {color!r}")
     terminal.choose_color(color)  # type: ignore[arg-type]
     terminal.be_quiet(quiet)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Argument
 
+from dractl.cli import completing
 from dractl.cli.common import choose
 from dractl.resources import data_dir
 
@@ -14,7 +15,14 @@ SHELLS = ("bash", "zsh", "fish", "powershell")
 
 
 def command(
-    shell: Annotated[str, Argument(metavar="bash|zsh|fish|powershell", help="Shell to print the script for.")],
+    shell: Annotated[
+        str,
+        Argument(
+            metavar="bash|zsh|fish|powershell",
+            help="Shell to print the script for.",
+            autocompletion=completing.one_of(*SHELLS),
+        ),
+    ],
 ) -> None:
     """Print the completion script of a shell.
 

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from dractl.capacity import copies, inventory, place, plugins, problems
 from dractl.capacity.placing import BUDGET
 from dractl.cel import environment
-from dractl.cli import common, source, terminal, watching
+from dractl.cli import common, completing, source, terminal, watching
 from dractl.cluster.devices import Devices
 from dractl.cluster.state import maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
@@ -33,17 +33,42 @@ Arguments = Annotated[
     list[str] | None,
     Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
 ]
-Node = Annotated[str | None, Option("--node", metavar="NAME", help="Only devices of this node.")]
-Driver = Annotated[str | None, Option("--driver", metavar="NAME", help="Only devices of this driver.")]
+Node = Annotated[
+    str | None,
+    Option("--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes),
+]
+Driver = Annotated[
+    str | None,
+    Option(
+        "--driver",
+        metavar="NAME",
+        help="Only devices of this driver.",
+        autocompletion=completing.comma_list(completing.drivers),
+    ),
+]
 Class = Annotated[str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
 Selector = Annotated[
     str | None, Option("--selector", metavar="CEL", help="Only devices for which this CEL expression is true.")
 ]
 State = Annotated[
-    str | None, Option("--state", metavar="STATE,...", help=f"Only devices in these states: {', '.join(STATES)}.")
+    str | None,
+    Option(
+        "--state",
+        metavar="STATE,...",
+        help=f"Only devices in these states: {', '.join(STATES)}.",
+        autocompletion=completing.comma_list(lambda: STATES),
+    ),
 ]
-By = Annotated[str, Option("--by", metavar="GROUP", help=f"Group the table by {', '.join(GROUPS)}.")]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+By = Annotated[
+    str,
+    Option(
+        "--by",
+        metavar="GROUP",
+        help=f"Group the table by {', '.join(GROUPS)}.",
+        autocompletion=completing.one_of(*GROUPS),
+    ),
+]
+Output = Annotated[str, common.output_option(FORMATS)]
 Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
 
 

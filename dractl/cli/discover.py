@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
 _UNLIMITED = 10_000
 
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[str, common.output_option(FORMATS)]
 Save = Annotated[
     Path | None,
     Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct, field
 from typer import Option
 
+from dractl.cli import completing
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest_names
 
@@ -20,6 +21,7 @@ DriverVersion = Annotated[
         "--driver-version",
         metavar="DRIVER=VERSION",
         help="Render, or judge, as this version of a driver; with one --driver, VERSION alone.",
+        autocompletion=completing.comma_list(completing.driver_equals),
     ),
 ]
 DriverOption = Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
-from dractl.cli import common, driver_options, source, terminal, watching
+from dractl.cli import common, completing, driver_options, source, terminal, watching
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.labels import parse
 from dractl.cluster.state import maps_at, text_at
@@ -36,19 +36,24 @@ Names = Annotated[
         metavar="[KIND/]NAME | FILE",
         help="A pod, else a claim; or pod/NAME, claim/NAME, deploy/NAME, node/NAME; or a file. Default: all pending.",
         show_default=False,
+        autocompletion=completing.subjects,
     ),
 ]
 Selector = Annotated[
     str | None,
     Option("--selector", "-l", metavar="LABELS", help="Only subjects with these labels, like `kubectl get pods -l`."),
 ]
-Node = Annotated[str | None, Option("--node", metavar="NAME", help="Answer for this node only.")]
+Node = Annotated[
+    str | None,
+    Option("--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes),
+]
 Hardware = Annotated[
     list[str] | None,
     Option(
         "--hardware",
         metavar="MACHINE,...",
         help="Show which described machines would serve it, and why others would not; as in `dractl render`.",
+        autocompletion=completing.comma_list(completing.machines),
     ),
 ]
 NetworkDevices = Annotated[
@@ -56,7 +61,7 @@ NetworkDevices = Annotated[
     Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
 ]
 Patch = Annotated[bool, Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[str, common.output_option(FORMATS)]
 Watch = Annotated[bool, Option("--watch", help="Explain again whenever something that matters changes.")]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer.")]
 

@@ -27,7 +27,7 @@ Files = Annotated[
 AsOf = Annotated[
     str | None, Option("--as-of", metavar="DATE", help="Count ages from this date, such as 2026-11-22; default: today.")
 ]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, common.output_option(FORMATS)]
 
 
 def command(

@@ -12,7 +12,7 @@ from typer import Argument, Exit, Option
 
 from dractl.capacity import changes, copies, inventory, most, place, stranded
 from dractl.capacity.shapes import is_shape, of_shape
-from dractl.cli import common, source, terminal
+from dractl.cli import common, completing, source, terminal
 from dractl.cluster import sources
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
@@ -51,6 +51,7 @@ Name = Annotated[
         metavar="SHAPE | KIND/NAME | FILE",
         help="gpu=2,nic=1; template/NAME, claim/NAME, pod/NAME, deploy/NAME ...; or a file that contains one of these.",
         show_default=False,
+        autocompletion=completing.subjects,
     ),
 ]
 Replicas = Annotated[
@@ -67,13 +68,18 @@ Add = Annotated[
         "--add",
         metavar="NODES[*N]",
         help="Answer as if N more nodes existed: a slices file, a snapshot, or hardware such as 8xH100,4xnic.",
+        autocompletion=completing.comma_list(completing.machines),
     ),
+]
+Node = Annotated[
+    str | None,
+    Option("--node", metavar="NAME", help="Place copies on this node only.", autocompletion=completing.nodes),
 ]
 Shapes = Annotated[
     str | None,
     Option("--shapes", metavar="NAME,...", help="Show a table of several shapes by node; gpu=2+nic=1 is one shape."),
 ]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+Output = Annotated[str, common.output_option(FORMATS)]
 
 
 def command(
@@ -86,7 +92,7 @@ def command(
     without: Without = None,
     add: Add = None,
     shapes: Shapes = None,
-    node: Annotated[str | None, Option("--node", metavar="NAME", help="Place copies on this node only.")] = None,
+    node: Node = None,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
     user: source.As = None,

@@ -13,7 +13,7 @@ from msgspec import Struct
 from typer import Argument, Exit, Option
 
 from dractl.cel_library import why_not
-from dractl.cli import common, driver_options, fixing, terminal, watching
+from dractl.cli import common, completing, driver_options, fixing, terminal, watching
 from dractl.cli.rendering import build, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
@@ -84,14 +84,28 @@ ShowFiles = Annotated[bool, Option("--show-files", help="List the files that wou
 Select = Annotated[
     list[str] | None,
     Option(
-        "--select", metavar="CODES", help="Check only these rules: codes, names or prefixes (DRA7), comma-separated."
+        "--select",
+        metavar="CODES",
+        help="Check only these rules: codes, names or prefixes (DRA7), comma-separated.",
+        autocompletion=completing.comma_list(completing.rules),
     ),
 ]
-Ignore = Annotated[list[str] | None, Option("--ignore", metavar="CODES", help="Ignore these rules.")]
+Ignore = Annotated[
+    list[str] | None,
+    Option(
+        "--ignore",
+        metavar="CODES",
+        help="Ignore these rules.",
+        autocompletion=completing.comma_list(completing.rules),
+    ),
+]
 FailOn = Annotated[
     str | None,
     Option(
-        "--fail-on", metavar="SEVERITY", help="Lowest severity that sets exit code 1: error (default), warning or info."
+        "--fail-on",
+        metavar="SEVERITY",
+        help="Lowest severity that sets exit code 1: error (default), warning or info.",
+        autocompletion=completing.one_of(*SEVERITIES),
     ),
 ]
 FailOnSkipped = Annotated[
@@ -116,6 +130,7 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC,...",
         help="Try them on the devices of described machines, such as dgx-h100,p5.48xlarge; repeatable.",
+        autocompletion=completing.comma_list(completing.machines),
     ),
 ]
 For = Annotated[
@@ -124,6 +139,7 @@ For = Annotated[
         "--for",
         metavar="NAMES",
         help="Report what these refuse or cannot provision for: karpenter, cluster-autoscaler, kueue; comma-separated.",
+        autocompletion=completing.comma_list(lambda: CONSUMERS),
     ),
 ]
 FixFiles = Annotated[bool, Option("--fix", help="Write the safe fixes to the files; report what remains.")]
@@ -143,7 +159,13 @@ NoCache = Annotated[bool, Option("--no-cache", help="Do not read or write cached
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 even if there are findings.")]
 Output = Annotated[
     list[str] | None,
-    Option("--output", "-o", metavar="FORMAT[=FILE]", help=f"{', '.join(FORMATS)}; repeatable with =FILE."),
+    Option(
+        "--output",
+        "-o",
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)}; repeatable with =FILE.",
+        autocompletion=completing.one_of(*FORMATS),
+    ),
 ]
 
 

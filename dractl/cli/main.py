@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import shlex
 import sys
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from typing import NoReturn
 
 import typer
 
 from dractl import facts
 from dractl.cli import terminal
-from dractl.cli.app import candidates, command_line
+from dractl.cli.app import command_line
 from dractl.errors import DractlError
 from dractl.facts.words import named
 from dractl.interrupts import INTERRUPTED, leave_on_interrupt
@@ -144,7 +147,11 @@ def _invoke(words: list[str]) -> object:
 def complete_for_kubectl() -> NoReturn:
     """The script ``kubectl_complete-dra``: kubectl passes the words that follow ``kubectl dra`` and reads candidates,
     one per line, and a last line with cobra's directive (4: no file names; 0: the shell may offer them)."""
-    words = sys.argv[1:]
-    found = candidates(words[:-1], words[-1] if words else "")
+    words = sys.argv[1:] or [""]
+    line = {"COMP_WORDS": shlex.join(["dractl", *words]), "COMP_CWORD": str(len(words)), _COMPLETE: "complete_bash"}
+    os.environ.update(line)
+    with redirect_stdout(StringIO()) as said, suppress(SystemExit):
+        _invoke(words)
+    found = said.getvalue().split()
     print("\n".join([*found, ":4" if found else ":0"]))
     sys.exit(0)

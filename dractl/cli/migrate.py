@@ -51,7 +51,7 @@ Tolerate = Annotated[
 Exclude = Annotated[
     list[str] | None, Option("--exclude", metavar="PATTERN", help="Skip files, as in .gitignore; repeatable.")
 ]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, common.output_option(FORMATS)]
 
 
 def command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec.structs import replace
 from typer import Exit, Option
 
-from dractl.cli import common, driver_options, published, terminal
+from dractl.cli import common, completing, driver_options, published, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.hardware import as_node, machine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("yaml", "json")
 
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="yaml (a stream) or json (a List).")]
+Output = Annotated[str, common.output_option(FORMATS)]
 Driver = Annotated[
     list[str] | None,
     Option(
@@ -36,6 +36,7 @@ Driver = Annotated[
         help="Drivers to render; default: all whose hardware is present. Rendered only when named: "
         "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme, hami-core-gpu.project-hami.io and the example "
         "drivers gpu.example.com, net.example.com, cpu.example.com.",
+        autocompletion=completing.comma_list(completing.drivers),
     ),
 ]
 NodeName = Annotated[str | None, Option("--node-name", metavar="NAME", help="Node that the slices belong to.")]
@@ -45,6 +46,7 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC",
         help="A described machine: a name (p5.48xlarge, dgx-h100), a line (8xH100,8xnic,cpus=64), or a YAML file.",
+        autocompletion=completing.known(completing.machines),
     ),
 ]
 ListHardware = Annotated[bool, Option("--list-hardware", help="List the machines that --hardware knows by name.")]

@@ -7,9 +7,9 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
-from dractl.cli import common, terminal
+from dractl.cli import common, completing, terminal
 from dractl.errors import UsageError
 from dractl.lint import registry
 from dractl.lint.registry import HEADINGS
@@ -32,9 +32,10 @@ Name = Annotated[
     Argument(
         metavar="CODE|NAME|REASON|DRIVER",
         help="A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a driver.",
+        autocompletion=completing.known(completing.pages),
     ),
 ]
-Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help="text or json.")]
+Output = Annotated[str, common.output_option(FORMATS)]
 
 
 def command(

@@ -12,7 +12,7 @@ from typer import Option
 
 from dractl.allocation import Features
 from dractl.cel import require
-from dractl.cli import common, terminal
+from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
 from dractl.model import Target
@@ -38,9 +38,21 @@ Devices = Annotated[
         help="Devices to allocate from; `local` means this node's.",
     ),
 ]
-Namespace = Annotated[str | None, Option("--namespace", "-n", metavar="NAME", help="Namespace of the subjects.")]
+Namespace = Annotated[
+    str | None,
+    Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Namespace of the subjects.",
+        autocompletion=completing.namespaces,
+    ),
+]
 AllNamespaces = Annotated[bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
-Context = Annotated[str | None, Option("--context", metavar="NAME", help="Context of the kubeconfig.")]
+Context = Annotated[
+    str | None,
+    Option("--context", metavar="NAME", help="Context of the kubeconfig.", autocompletion=completing.contexts),
+]
 Kubeconfig = Annotated[str | None, Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
 As = Annotated[str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")]
 AsGroup = Annotated[

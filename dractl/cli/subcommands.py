@@ -21,7 +21,10 @@ SUBCOMMANDS = {
     "lsp": "Serve findings, hovers, completions and fixes to an editor (Language Server Protocol).",
     "facts": "List what is known of drivers and hardware, and what runs that is newer.",
     "rule": "Describe a lint rule, a reason or a driver's attributes.",
+    "schema": "Print the JSON Schema of a report, of the configuration or of an API kind.",
     "completion": "Print the completion script of a shell.",
+    "version": "Print the version; with -v the releases known.",
+    "help": "Show the help of a subcommand.",
 }
 
 

@@ -89,11 +89,16 @@ class Result(Struct, frozen=True):
         return self.code != 0 and "doesn't have a resource type" in self.errors
 
 
-def run(login: Login, *commands: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> list[Result]:
+def run(
+    login: Login,
+    *commands: Sequence[str],
+    tell: Callable[[str], None] = lambda _: None,
+    patience: float = _TIMEOUT,
+) -> list[Result]:
     """Runs several kubectl side by side and returns their results in order. ``tell`` is called with what one says that
     takes long, such as where to log in.
 
-    Raises InputError if kubectl is not on PATH or does not answer within a minute.
+    Raises InputError if kubectl is not on PATH or does not answer within ``patience`` seconds.
     """
     program = shutil.which("kubectl")
     if program is None:
@@ -110,10 +115,10 @@ def run(login: Login, *commands: Sequence[str], tell: Callable[[str], None] = la
             process = _started([program, *login.arguments, *command], output, errors)
             running.append((process, errors))
             try:
-                process.wait(_TIMEOUT)
+                process.wait(patience)
             except subprocess.TimeoutExpired:
                 _end(process)
-                raise _no_answer(_written(errors)) from None
+                raise _no_answer(_written(errors), patience) from None
             output.seek(0)
             return Result(process.returncode, output.read(), _written(errors))
 
@@ -189,10 +194,10 @@ def _last(errors: str) -> str:
     return (_lines(errors) or [""])[-1]
 
 
-def _no_answer(errors: str) -> InputError:
+def _no_answer(errors: str, patience: float) -> InputError:
     said = _last(errors)
     return InputError(
-        f"kubectl did not answer within {_TIMEOUT} seconds" + (f"; it says: {said}" if said else ""),
+        f"kubectl did not answer within {patience:.0f} seconds" + (f"; it says: {said}" if said else ""),
         hint="log in first, for example with kubectl get nodes" if said else _REACHABLE,
     )
 

@@ -59,10 +59,24 @@ def test_a_release_that_was_not_compared_yet_is_listed_by_itself(
     ]
 
 
-def test_no_arguments_prints_help_and_is_wrong_usage() -> None:
+def test_no_arguments_shows_where_to_start() -> None:
     done = run()
+    assert done.returncode == 0
+    assert "Start here:" in done.stdout
+    assert run("help").stdout == done.stdout
+
+
+def test_help_and_version_are_commands_too() -> None:
+    assert run("help", "lint").stdout == run("lint", "--help").stdout
+    assert run("version").stdout == run("--version").stdout
+    assert run("version", "-v").stdout == run("--version", "-v").stdout
+
+
+@pytest.mark.parametrize("option", ["-q", "--color", "--fail-on"])
+def test_an_option_before_the_subcommand_belongs_after_it(option: str) -> None:
+    done = run(option, "lint", "x.yaml")
     assert done.returncode == 2
-    assert "explain" in done.stdout
+    assert f"put it after: dractl lint {option}" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["lnt"], ["lint", "--no-such-option"], ["completion"], ["completion", "csh"]])

@@ -1,0 +1,197 @@
+"""The values that Tab offers for options and arguments: lists that dractl knows, and names in the cluster or in the
+files of ``-f``.
+
+A source that cannot be read offers nothing, without an error among the keys; a silent cluster is given up after
+``PATIENCE`` seconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dractl.errors import DractlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Offer = Callable[[str], list[str]]
+    """Candidates for what was typed so far."""
+    InContext = Callable[[typer.Context, str], list[str]]
+
+PATIENCE = 5.0
+"""Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell goes on."""
+
+
+def one_of(*values: str) -> Offer:
+    """One of a few words."""
+
+    def offer(incomplete: str) -> list[str]:  # noqa: ARG001 - typer passes it, and drops what does not begin with it
+        return list(values)
+
+    return offer
+
+
+def known(values: Callable[[], Iterable[str]]) -> Offer:
+    """One of many words, which are found when they are asked for."""
+
+    def offer(incomplete: str) -> list[str]:  # noqa: ARG001 - as above
+        return list(values())
+
+    return offer
+
+
+def comma_list(values: Callable[[], Iterable[str]]) -> Offer:
+    """A list of known words, separated by commas: candidates for its last one."""
+
+    def offer(incomplete: str) -> list[str]:
+        before, comma, _ = incomplete.rpartition(",")
+        return [before + comma + value for value in values()]
+
+    return offer
+
+
+def releases() -> list[str]:
+    """Kubernetes' releases, the newest first."""
+    from dractl.model.releases import RELEASES
+
+    return list(reversed(RELEASES))
+
+
+def gates() -> list[str]:
+    """Both values of every feature gate of the newest release."""
+    from dractl.model.releases import GATES
+
+    return [f"{gate}={value}" for gate in sorted(GATES) for value in ("true", "false")]
+
+
+def machines() -> list[str]:
+    """Machines and products that ``--hardware`` knows by name."""
+    from dractl.drivers.hardware.names import every
+    from dractl.drivers.hardware.products import products
+
+    return [*every(), *products()]
+
+
+def drivers() -> list[str]:
+    """Drivers that are known."""
+    from dractl.drivers import names
+
+    return list(names())
+
+
+def driver_equals() -> list[str]:
+    """``DRIVER=VERSION`` for every version that is known."""
+    from dractl.drivers import find, names
+
+    return [f"{name}={version}" for name in names() for version in find(name).catalogue.versions]
+
+
+def rules() -> list[str]:
+    """Codes and names of lint's rules."""
+    from dractl.lint import registry
+
+    return [word for rule in registry.rules().values() for word in (rule.code, rule.name)]
+
+
+def pages() -> list[str]:
+    """What `dractl rule` describes: rules, reasons and drivers."""
+    from dractl.reasons.registry import REASONS
+
+    return [*rules(), *REASONS, *drivers()]
+
+
+def subcommands() -> list[str]:
+    """The names of the subcommands."""
+    from dractl.cli.subcommands import SUBCOMMANDS
+
+    return list(SUBCOMMANDS)
+
+
+def schemas() -> list[str]:
+    """What `dractl schema` prints."""
+    from dractl.report.json_schemas import names
+
+    return list(names())
+
+
+def contexts(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
+    """The contexts of the kubeconfig."""
+    return _asked(context, "config", "get-contexts", "-o", "name", everywhere=True)
+
+
+def namespaces(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
+    """Namespaces of the files of ``-f`` (those of their pods, claims and templates), else of the cluster."""
+    files = _files(context)
+    if files:
+        kinds = ("Pod", "ResourceClaim", "ResourceClaimTemplate", "Deployment")
+        return sorted({namespace for kind in kinds for namespace, _ in _state(files).all(kind) if namespace})
+    return _names(_asked(context, "get", "namespaces", "-o", "name", everywhere=True))
+
+
+def nodes(context: typer.Context, incomplete: str) -> list[str]:  # noqa: ARG001 - as typer passes them
+    """Nodes of the files of ``-f``, else of the cluster."""
+    files = _files(context)
+    if files:
+        return sorted(name for _, name in _state(files).all("Node"))
+    return _names(_asked(context, "get", "nodes", "-o", "name", everywhere=True))
+
+
+_SHORT = {"Pod": "pod", "ResourceClaim": "claim", "ResourceClaimTemplate": "template", "Deployment": "deploy"}
+
+
+def subjects(context: typer.Context, incomplete: str) -> list[str]:
+    """Pods by their name, and KIND/NAME of pods, claims, templates and Deployments, of the files of ``-f``, else of the
+    cluster; of the namespace of ``-n``."""
+    files, wanted = _files(context), context.params.get("namespace")
+    if files:
+        state = _state(files)
+        found = [
+            (short, name)
+            for kind, short in _SHORT.items()
+            for namespace, name in state.all(kind)
+            if wanted in (None, namespace)
+        ]
+    else:
+        said = _asked(context, "get", "pods,resourceclaims,resourceclaimtemplates,deployments", "-o", "name")
+        words = {kind.lower(): short for kind, short in _SHORT.items()}
+        pairs = [line.partition("/") for line in said]
+        found = [(words[kind.partition(".")[0]], name) for kind, _, name in pairs if kind.partition(".")[0] in words]
+    whole = [f"{kind}/{name}" for kind, name in found]
+    return whole if "/" in incomplete else [*(name for kind, name in found if kind == "pod"), *whole]
+
+
+def _files(context: typer.Context) -> list[str]:
+    return list(context.params.get("files") or ())
+
+
+def _state(files: list[str]) -> Any:
+    """The objects of files; none where they cannot be read."""
+    from dractl.cluster.sources import Sources, of_objects, state_of
+
+    try:
+        return state_of(Sources((), tuple(files)), namespace=None)
+    except DractlError:
+        return of_objects(())
+
+
+def _asked(context: typer.Context, *command: str, everywhere: bool = False) -> list[str]:
+    """The lines that kubectl prints; none if it fails."""
+    from dractl.cluster.kubectl import Login, run
+
+    given = context.params
+    login = Login(given.get("context"), given.get("kubeconfig"), given.get("user"), tuple(given.get("groups") or ()))
+    where: tuple[str, ...] = ()
+    if not everywhere:
+        namespace = given.get("namespace")
+        where = ("-n", namespace) if namespace else ("-A",) if given.get("all_namespaces") else ()
+    try:
+        (result,) = run(login, [*command, *where], patience=PATIENCE)
+    except DractlError:
+        return []
+    return result.output.decode(errors="replace").split()
+
+
+def _names(lines: list[str]) -> list[str]:
+    return [line.rpartition("/")[2] for line in lines]

@@ -1,0 +1,29 @@
+"""``dractl help``: what ``--help`` shows, as kubectl and git have it too."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dractl.cli import completing
+from dractl.cli.common import choose
+from dractl.cli.subcommands import SUBCOMMANDS
+
+
+def command(
+    context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="COMMAND", show_default=False, autocompletion=completing.known(completing.subcommands)),
+    ] = None,
+) -> None:
+    """Show the help of a subcommand; without one, where to start."""
+    root = context.find_root()
+    asked = root.command
+    if name is not None:
+        choose("COMMAND", name, tuple(SUBCOMMANDS))
+        asked = root.command.get_command(root, name).loaded(root)  # type: ignore[attr-defined]
+        root = asked.context_class(asked, info_name=name, parent=root)
+    sys.stdout.write(asked.get_help(root) + "\n")

@@ -1,0 +1,69 @@
+"""The JSON Schemas that ship with dractl: of its reports, of its configuration and of API kinds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.releases import NEWEST
+from dractl.resources import data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_INTERNAL = frozenset({"cdi"})  # of files that dractl reads, not of what it writes
+
+
+def names(release: str = NEWEST) -> list[str]:
+    """What has a schema: reports, the configuration, and the API kinds of a release."""
+    return [*_reports(), *_kinds(release)]
+
+
+def text(name: str, release: str = NEWEST) -> str:
+    """The schema of one of :func:`names`, whole in itself. Raises KeyError for another name."""
+    reports = _reports()
+    return reports[name].read_text(encoding="utf-8") if name in reports else _of_kind(name, _kinds(release)[name])
+
+
+def _reports() -> dict[str, Path]:
+    files = sorted((data_dir("schemas") / "dractl").glob("*.json"))
+    return {name: file for file in files if (name := file.stem.removesuffix("-v1")) not in _INTERNAL}
+
+
+def _kinds(release: str) -> dict[str, Path]:
+    """The file of each kind; of a kind that several versions serve, that of the newest."""
+    found: dict[str, Path] = {}
+    for file in sorted((data_dir("schemas") / release).glob("*.json"), key=_maturity):
+        for one in json.loads(file.read_text(encoding="utf-8")).get("oneOf", ()):
+            found.setdefault(one["$ref"].rpartition("/")[2], file)
+    return dict(sorted(found.items()))
+
+
+def _maturity(file: Path) -> tuple[int, str]:
+    version = file.stem.rpartition("-")[2]
+    return ("alpha" in version) * 2 + ("beta" in version), file.stem
+
+
+def _of_kind(kind: str, file: Path) -> str:
+    """The schema of a kind, with the files that it refers to."""
+    parts = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in file.parent.glob("*.json")}
+    needed, seen = [file.name], {file.name}
+    while needed:
+        for other in _files_in(parts[needed.pop()]) - seen:
+            seen.add(other)
+            needed.append(other)
+    whole: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"{kind} ({file.stem}, Kubernetes {file.parent.name})",
+        "$ref": f"{file.name}#/$defs/{kind}",
+        "$defs": {name: {"$id": name, "$defs": parts[name]["$defs"]} for name in sorted(seen)},
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def _files_in(value: Any) -> set[str]:
+    """The files that references in a schema name."""
+    if isinstance(value, dict):
+        named = {value["$ref"].partition("#")[0]} if isinstance(value.get("$ref"), str) else set()
+        return {name for name in named if name}.union(*map(_files_in, value.values()))
+    return set().union(*map(_files_in, value)) if isinstance(value, list) else set()

@@ -1,0 +1,175 @@
+"""What Tab offers: values of options and arguments, typed in real shells."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+
+
+def offered(line: str, **environment: str) -> list[str]:
+    """The candidates for the last word of a line, as bash asks for them."""
+    env = {**os.environ, "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1), **environment}
+    env["_DRACTL_COMPLETE"] = "complete_bash"
+    done = subprocess.run([BIN / "dractl"], env=env, capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("dractl lint --fail-on ", {"error", "warning", "info"}),
+        ("dractl lint --fail-on=w", {"warning"}),
+        ("dractl lint -o s", {"sarif"}),
+        ("dractl lint --output git", {"github", "gitlab"}),
+        ("dractl explain -o ", {"text", "json", "html"}),
+        ("dractl explain --kubernetes-version 1.3", {"1.34", "1.35", "1.36", "1.37"}),
+        ("dractl lint --feature-gates DRAPart", {"DRAPartitionableDevices=true", "DRAPartitionableDevices=false"}),
+        ("dractl render --hardware dgx-h", {"dgx-h100", "dgx-h200"}),
+        ("dractl lint --hardware dgx-a100,dgx-h", {"dgx-a100,dgx-h100", "dgx-a100,dgx-h200"}),
+        ("dractl render --driver gpu.n", {"gpu.nvidia.com"}),
+        ("dractl render --driver-version gpu.nvidia.com=0", {"gpu.nvidia.com=0.4", "gpu.nvidia.com=0.5"}),
+        ("dractl lint --select DRA70", {"DRA701", "DRA702"}),
+        ("dractl lint --ignore DRA701,count-z", {"DRA701,count-zero"}),
+        ("dractl rule device-in", {"device-in-use"}),
+        ("dractl rule gpu.amd", {"gpu.amd.com"}),
+        ("dractl completion ", {"bash", "zsh", "fish", "powershell"}),
+        ("dractl help mi", {"migrate"}),
+        ("dractl schema ResourceCl", {"ResourceClaim", "ResourceClaimTemplate"}),
+        ("dractl devices --state fr", {"free"}),
+        ("dractl devices --by m", {"model"}),
+        ("dractl lint --color n", {"never"}),
+        ("dractl lint --for k", {"karpenter", "kueue"}),
+    ],
+)
+def test_values_that_are_known_are_offered(line: str, expected: set[str]) -> None:
+    assert expected <= set(offered(line))
+
+
+def test_names_are_those_of_the_files_and_of_the_namespace_on_the_line(tmp_path: Path) -> None:
+    pods = [("ml", "train-0"), ("ml", "train-1"), ("web", "trace")]
+    items = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": ns, "name": name}} for ns, name in pods]
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"namespace": "ml", "name": "g"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1"}}
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, claim, node]}))
+    assert offered(f"dractl explain -f {dump} tr") == ["train-0", "train-1", "trace"]
+    assert offered(f"dractl explain -f {dump} -n ml tr") == ["train-0", "train-1"]
+    assert offered(f"dractl explain -f {dump} claim/") == ["claim/g"]
+    assert offered(f"dractl fit -f {dump} pod/train-1") == ["pod/train-1"]
+    assert offered(f"dractl explain -f {dump} -n ") == ["ml", "web"]
+    assert offered(f"dractl devices -f {dump} --node ") == ["gpu-1"]
+
+
+KUBECTL = """#!/bin/sh
+case "$*" in
+  *"config get-contexts"*) echo prod; echo lab;;
+  *"get namespaces"*) echo namespace/ml; echo namespace/web;;
+  *"get pods,"*) case "$*" in *"-n ml"*) echo pod/train-0; echo resourceclaim.resource.k8s.io/gpus;; esac;;
+  *) echo "error: no such thing" >&2; exit 1;;
+esac
+"""
+
+
+def kubectl(folder: Path, script: str) -> str:
+    """A PATH with this kubectl first."""
+    program = folder / "kubectl"
+    program.write_text(script)
+    program.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def test_names_of_the_cluster_are_offered(tmp_path: Path) -> None:
+    path = kubectl(tmp_path, KUBECTL)
+    assert offered("dractl explain --context ", PATH=path) == ["prod", "lab"]
+    assert offered("dractl explain -n ", PATH=path) == ["ml", "web"]
+    assert offered("dractl explain -n ml ", PATH=path) == ["train-0", "pod/train-0", "claim/gpus"]
+    assert offered("dractl explain -n ml claim/", PATH=path) == ["claim/gpus"]
+
+
+def test_a_cluster_that_does_not_answer_offers_nothing(tmp_path: Path) -> None:
+    path = kubectl(tmp_path, "#!/bin/sh\necho 'The connection was refused' >&2\nexit 1\n")
+    assert offered("dractl explain -n ", PATH=path) == []
+    assert offered("dractl explain -f /nonexistent/dump.yaml ") == []
+
+
+def test_kubectl_completes_its_plug_in() -> None:
+    program = [BIN / "kubectl_complete-dra", "lint", "--fail-on", ""]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["error", "warning", "info", ":4"]
+
+
+def typed(shell: list[str], setup: str, line: str, wanted: str) -> str:
+    """What an interactive shell shows after a line with Tab at its end; it ends when ``wanted`` is there."""
+    child, ours = pty.fork()
+    if child == 0:
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        os.environ.update(PATH=path, TERM="xterm", PS1="ready$ ", HOME="/nonexistent", COLUMNS="120")
+        os.execvp(shell[0], shell)
+    shown = ""
+
+    def until(pattern: str) -> bool:
+        nonlocal shown
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if re.search(pattern, shown):
+                return True
+            if select.select([ours], [], [], 1)[0]:
+                try:
+                    shown += os.read(ours, 4096).decode(errors="replace")
+                except OSError:  # the shell has ended
+                    break
+        return False
+
+    try:
+        os.write(ours, f"{setup}; echo set''up\n".encode())
+        assert until(r"setup\s"), shown
+        shown = ""
+        os.write(ours, f"{line}\t".encode())
+        until(wanted)
+        return shown
+    finally:
+        os.close(ours)
+        os.waitpid(child, 0)
+
+
+SHELLS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(dractl completion bash)"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; source <(dractl completion zsh)"),
+    "fish": (["fish", "--no-config", "-i"], "dractl completion fish | source"),
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "wanted"), [("dractl lint --fail-on warn", "warning"), ("dractl rule device-in-use-s", "same-pod")]
+)
+def test_a_shell_completes_the_value(shell: str, line: str, wanted: str) -> None:
+    command, setup = SHELLS[shell]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert wanted in typed(command, setup, line, wanted)
+
+
+def test_powershell_completes_the_value() -> None:
+    program = shutil.which("pwsh")
+    if program is None:
+        pytest.skip("PowerShell is not installed")
+    script = (
+        "dractl completion powershell | Out-String | Invoke-Expression; "
+        "(TabExpansion2 'dractl lint --fail-on w' 23).CompletionMatches.CompletionText"
+    )
+    done = subprocess.run([program, "-NoProfile", "-Command", script], capture_output=True, text=True, check=False)
+    assert "warning" in done.stdout
