@@ -149,6 +149,7 @@ FLOORS = (
     "scheduler",
     "capacity",
     "world",
+    "upgrade",
     "reasons",
     "explain",
     "report",

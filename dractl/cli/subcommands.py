@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "devices": "List devices, who holds them, and what needs cleaning up.",
     "fit": "Count how many more copies fit, where, and what is stranded.",
     "migrate": "Convert device-plugin requests in manifests to claims.",
+    "upgrade": "Tell what another release or driver version breaks or changes, at which step.",
     "cel": "Check a device selector: verdict, type, cost, and its result on devices.",
     "lsp": "Serve findings, hovers, completions and fixes to an editor (Language Server Protocol).",
     "facts": "List what is known of drivers and hardware, and what runs that is newer.",

@@ -1,0 +1,129 @@
+"""``dractl upgrade``: what breaks or changes, at which step, with another release or driver version."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Exit, Option
+
+from dractl.cel import require
+from dractl.cli import common, source, terminal
+from dractl.cluster import ClusterState, sources
+from dractl.errors import InputError, UsageError
+from dractl.manifests import load
+from dractl.model.releases import NEWEST
+from dractl.report.canvas import Canvas
+from dractl.upgrade import Input, Inputs, path_of, plan
+
+if TYPE_CHECKING:
+    from dractl.upgrade import Plan
+
+FORMATS = ("text", "json")
+
+Paths = Annotated[
+    list[str] | None,
+    Argument(metavar="[PATH]...", help="Manifests, which are created anew in each release; - for standard input."),
+]
+To = Annotated[str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")]
+From = Annotated[str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")]
+Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
+
+
+def command(
+    paths: Paths = None,
+    files: source.Files = None,
+    to: To = NEWEST,
+    start: From = None,
+    namespace: source.Namespace = None,
+    context: source.Context = None,
+    kubeconfig: source.Kubeconfig = None,
+    user: source.As = None,
+    groups: source.AsGroup = None,
+    feature_gates: common.FeatureGates = None,
+    config: common.Config = None,
+    isolated: common.Isolated = False,
+    output: Output = "text",
+    output_file: common.OutputFile = None,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,
+    color: common.Color = "auto",
+) -> None:
+    """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and for manifests.
+
+    What `-f` or the cluster has is stored; manifests are created anew in each release. The cluster is not asked with
+    `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks.
+
+    Examples: `dractl upgrade --to 1.37`, `dractl upgrade manifests/ --from 1.34 --to 1.37`,
+    `dractl upgrade -f dump.yaml -o json`
+    """
+    common.settle(color, quiet)
+    common.choose_output(output, FORMATS)
+    require("this command")
+    path_of(start or to, to)
+    _, gates = common.asked(None, feature_gates, common.configuration(config, isolated), common.environment(isolated))
+    manifests = _manifests(paths or [])
+    with source.without_collecting():
+        if files:
+            state = _of_files(files, namespace)
+        elif manifests and start:
+            state = ClusterState({})
+        else:
+            state = _live(context, kubeconfig, user, groups or [])
+    first = start or state.release
+    if first is None:
+        raise UsageError("the input does not tell the present release", hint="--from names it, such as --from 1.34")
+    found = plan(Inputs(manifests, state, gates), first, to)
+    common.write_report(_report(found, output, verbose > 0, to_file=output_file is not None), output_file)
+    if found.count("breaks"):
+        raise Exit(1)
+
+
+def _manifests(paths: list[str]) -> tuple[Input, ...]:
+    """Every object of the manifests. Raises InputError for a document that cannot be read."""
+    stdin = sys.stdin.buffer.read() if "-" in paths else None
+    inputs = load(paths, stdin=stdin) if paths else None
+    if inputs is None:
+        return ()
+    for item in inputs.broken:
+        place = f"{item.position.file}:{item.position.line}:{item.position.column}"
+        raise InputError(item.message, place=place, hint=item.hint)
+    for skipped in inputs.skipped:
+        terminal.notice(f"{skipped.file}: not compared, {skipped.why}")
+    return tuple(
+        Input(document.value, tuple(document.faults))
+        for document in inputs.documents
+        if isinstance(document.value, dict)
+    )
+
+
+def _of_files(files: list[str], namespace: str | None) -> ClusterState:
+    stdin = sys.stdin.buffer.read() if "-" in files else None
+    with terminal.progress() as tell:
+        tell(f"reading {', '.join(files)}")
+        return sources.state_of(sources.Sources((), tuple(files)), namespace=namespace, stdin=stdin)
+
+
+def _live(context: str | None, kubeconfig: str | None, user: str | None, groups: list[str]) -> ClusterState:
+    from dractl.cluster import live
+
+    with terminal.progress() as tell:
+        cluster = live.read(live.Login(context, kubeconfig, user, tuple(groups)), everywhere=True, tell=tell)
+    for note in cluster.notes:
+        terminal.notice(note)
+    return cluster.state
+
+
+def _report(found: Plan, output: str, every: bool, *, to_file: bool) -> str:
+    if output == "json":
+        from dractl.report import upgrade_json
+
+        return json.dumps(upgrade_json.value(found), indent=1, ensure_ascii=False)
+    from dractl.report import upgrade_text
+
+    out = sys.stdout
+    canvas = Canvas(unicode=False)
+    if not to_file:
+        canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    return upgrade_text.render(found, canvas, every=every)

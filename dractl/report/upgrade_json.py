@@ -1,0 +1,36 @@
+"""``dractl upgrade -o json``: ``dractl/upgrade/v1``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+
+from dractl.upgrade.finding import LEVELS
+
+if TYPE_CHECKING:
+    from dractl.upgrade import Finding, Plan
+
+SCHEMA = "dractl/upgrade/v1"
+_SUMMARY = {"breaks": "breaks", "changes": "changes", "info": "infos"}
+
+
+def value(plan: Plan) -> dict[str, Any]:
+    """The plan as plain values."""
+    return {
+        "schema": SCHEMA,
+        "from": plan.start,
+        "to": plan.to,
+        "drivers": {name: {"from": before, "to": after} for name, (before, after) in plan.drivers.items()},
+        "steps": [
+            {"step": step.step, "before": list(step.before), "findings": [_finding(one) for one in step.findings]}
+            for step in plan.steps
+        ],
+        "notCompared": list(plan.not_compared),
+        "summary": {_SUMMARY[level]: plan.count(level) for level in LEVELS},
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """Without the keys that a finding has nothing for."""
+    return {name: item for name, item in to_builtins(finding).items() if item is not None}

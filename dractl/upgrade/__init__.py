@@ -1,0 +1,9 @@
+"""The same objects under two releases and two versions of drivers: what differs, at which step."""
+
+from __future__ import annotations
+
+from dractl.upgrade.finding import Finding, Plan, Step
+from dractl.upgrade.server import Input
+from dractl.upgrade.upgrade import Inputs, path_of, plan
+
+__all__ = ["Finding", "Input", "Inputs", "Plan", "Step", "path_of", "plan"]

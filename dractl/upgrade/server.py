@@ -1,0 +1,147 @@
+"""What the API servers of two releases say to the same object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.cluster.managers import of_object
+from dractl.cluster.state import describe
+from dractl.facts.kubernetes import kubernetes
+from dractl.model import to_v1
+from dractl.model.releases import served_versions
+from dractl.upgrade.finding import Finding
+from dractl.validation import validate
+from dractl.validation.drop import drop
+from dractl.validation.violation import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dractl.model import Target
+    from dractl.validation.decoding import Fault
+    from dractl.validation.violation import Violation
+
+    Raw = Mapping[str, Any]
+    Labels = Mapping[str, Mapping[str, str]]
+
+_STAYS = frozenset({"ResourceClaim", "DeviceClass", "DeviceTaintRule"})
+"""Stored objects that nobody makes anew: drivers publish slices, controllers make claims and pods of templates."""
+_SHOWN = 3
+_LIFECYCLE = "kubernetes/api resource/*/zz_generated.prerelease-lifecycle.go"
+
+
+class Input(Struct, frozen=True):
+    """An object, and what strict decoding says against its text. ``stored``: it is in the cluster; otherwise it is a
+    manifest that is created anew."""
+
+    value: Raw
+    faults: tuple[Fault, ...] = ()
+    stored: bool = False
+
+    @property
+    def name(self) -> str:
+        """``KIND/[NAMESPACE/]NAME``."""
+        return describe(self.value)
+
+    @property
+    def stays(self) -> bool:
+        """True if a release meets the object as it is stored, and nobody creates it again."""
+        return self.stored and self.value.get("kind") in _STAYS
+
+
+class Said(Struct, frozen=True):
+    """The answer of one release: the errors for which it refuses an object, and the fields that it drops silently."""
+
+    errors: tuple[Violation, ...]
+    dropped: frozenset[str] = frozenset()
+
+    @property
+    def causes(self) -> frozenset[tuple[str | None, str | None]]:
+        """Types and fields of the errors; of an object that cannot be decoded the type alone."""
+        return frozenset((one.type, one.field if one.type not in _UNDECODED else None) for one in self.errors)
+
+
+_UNDECODED = ("BadRequest", "NotServed")
+
+
+def said(item: Input, target: Target, namespaces: Labels) -> Said:
+    """What a release says when an object is created. A stored object is asked for in a version that it serves."""
+    value = dict(item.value)
+    if item.stored:
+        value = dict(to_v1(value))
+        versions = served_versions(str(value.get("kind")), target.release)
+        if versions and value.get("apiVersion") not in versions:
+            value["apiVersion"] = versions[0]
+    found = validate(value, target, namespaces=namespaces, faults=item.faults)
+    errors = tuple(violation for violation in found if violation.type)
+    lost = () if errors else drop(dict(to_v1(value)), target)[1]
+    return Said(errors, frozenset(dotted(path) for one in lost for path in one.paths))
+
+
+def differences(
+    items: Iterable[Input], before: Target, after: Target, namespaces: Labels, answers: dict[Any, Said] | None = None
+) -> Iterator[Finding]:
+    """What one release says to these objects and the next one does not. ``answers`` keeps what a release said, for the
+    next step."""
+    known: dict[Any, Said] = {} if answers is None else answers
+
+    def ask(item: Input, target: Target) -> Said:
+        key = id(item.value), target
+        if key not in known:
+            known[key] = said(item, target, namespaces)
+        return known[key]
+
+    for item in items:
+        old, new = ask(item, before), ask(item, after)
+        owner = of_object(item.value)
+        for code, level, message in _between(item, old, new, after.release):
+            yield Finding(code, level, message, (item.name,), None if owner is None else owner.name)
+
+
+def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[str, Any, str]]:
+    if old.causes == new.causes and old.dropped == new.dropped:
+        return
+    text = "; ".join(dict.fromkeys(_text(one) for one in new.errors[:_SHOWN]))
+    text += f" (and {len(new.errors) - _SHOWN} more)" if len(new.errors) > _SHOWN else ""
+    if new.errors and not old.errors:
+        lost = [one.field for one in new.errors if one.rule == "unknown-field" and one.field]
+        if item.stays and lost:
+            yield "field-lost", "breaks", f"{', '.join(lost)}: {release} does not have the field and forgets it"
+        elif item.stays:
+            yield "refused-anew", "changes", f"stays as it is stored, but is refused if it is created again: {text}"
+        else:
+            gone = new.errors[0].type == "NotServed"
+            yield ("not-served" if gone else "refused"), "breaks", text if gone else f"is refused: {text}"
+    elif old.errors and not new.errors:
+        missing = f", without {', '.join(sorted(new.dropped))}" if new.dropped else ""
+        was = "; ".join(dict.fromkeys(_text(one) for one in old.errors[:1]))
+        yield "accepted", "changes", f"is accepted{missing}; before: {was}"
+    elif new.errors:
+        if old.causes != new.causes:
+            yield "refused-otherwise", "info", f"is still refused, now: {text}"
+    elif not item.stays:
+        if lost_now := sorted(new.dropped - old.dropped):
+            yield "field-dropped", "breaks", f"{', '.join(lost_now)}: {release} drops it silently"
+        if kept := sorted(old.dropped - new.dropped):
+            yield "field-kept", "changes", f"{', '.join(kept)}: dropped silently before, in effect from {release} on"
+
+
+def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
+    """The manifests whose version a later release no longer serves."""
+    facts = kubernetes()
+    for item in items:
+        for row in facts.served:
+            named = (row.api_version, row.kind) == (item.value.get("apiVersion"), item.value.get("kind"))
+            if named and row.removed is not None and row.api_version in served_versions(row.kind, release):
+                instead = served_versions(row.kind, release)[0]
+                fix = f"write it in {instead}" if instead != row.api_version else None
+                message = f"{row.api_version} is not served from Kubernetes {row.removed} on"
+                source, date = row.source or _LIFECYCLE, row.read or facts.read
+                yield Finding("version-ends", "info", message, (item.name,), None, fix, source, date)
+
+
+def _text(violation: Violation) -> str:
+    where = violation.field
+    return violation.said if where is None or where in violation.said else f"{where}: {violation.said}"

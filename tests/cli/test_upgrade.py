@@ -1,0 +1,102 @@
+"""``dractl upgrade``: inputs, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dractl.cli.main import main
+from dractl.resources import data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULE = """\
+apiVersion: resource.k8s.io/v1alpha3
+kind: DeviceTaintRule
+metadata: {name: sick, labels: {app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: drivers}}
+spec: {deviceSelector: {deviceClassName: gpu}, taint: {key: example.com/sick, effect: NoSchedule}}
+"""
+CLASS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {extendedResourceName: example.com/gpu}
+"""
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    file = tmp_path / "manifest.yaml"
+    file.write_text(RULE)
+    return file
+
+
+def upgrade(*arguments: str | Path) -> int:
+    return main(["upgrade", "--isolated", "-q", *map(str, arguments)])
+
+
+def report(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl" / "upgrade-v1.json").read_bytes())
+    Draft202012Validator(schema).validate(found)
+    return found
+
+
+def test_a_manifest_breaks_at_the_release_that_refuses_it(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DeviceTaintRules selected by class up to 1.34 (kubernetes/kubernetes v1.35.0 pkg/apis/resource/types.go)."""
+    assert upgrade(manifest, "--from", "1.34", "--to", "1.36", "-o", "json") == 1
+    found = report(capsys)
+    assert [step["step"] for step in found["steps"]] == ["Kubernetes 1.35", "Kubernetes 1.36"]
+    first, last = found["steps"]
+    (finding,) = first["findings"]
+    assert (finding["code"], finding["level"], finding["objects"]) == ("refused", "breaks", ["DeviceTaintRule/sick"])
+    assert "deviceClassName" in finding["message"]
+    assert finding["owner"] == "Helm release drivers"
+    (finding,) = last["findings"]  # the version is served up to 1.38
+    assert (finding["code"], finding["level"]) == ("version-ends", "info")
+    assert "1.39" in finding["message"]
+    assert "v1beta2" in finding["fix"]
+    assert found["summary"] == {"breaks": 1, "changes": 0, "infos": 1}
+
+
+def test_what_is_stored_loses_a_field(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade("-f", manifest, "--from", "1.34", "-o", "json") == 1
+    found = report(capsys)
+    assert [one["code"] for step in found["steps"] for one in step["findings"]] == ["field-lost"]
+
+
+def test_a_field_takes_effect_with_its_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DRAExtendedResource is on by default from 1.36 on; with the gate on, nothing changes."""
+    (tmp_path / "class.yaml").write_text(CLASS)
+    assert upgrade(tmp_path, "--from", "1.34") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "extendedResourceName: dropped silently before, in effect from 1.36 on" in text
+    assert upgrade(tmp_path, "--from", "1.34", "--feature-gates", "DRAExtendedResource=true", "-o", "json") == 0
+    assert report(capsys)["summary"] == {"breaks": 0, "changes": 0, "infos": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--from", "1.36", "--to", "1.35"], "1.36 to 1.35 is a downgrade"),
+        (["--from", "1.34", "--to", "1.99"], "Kubernetes 1.99 is not known to upgrade"),
+        (["--from", "1.30"], "Kubernetes 1.30 is not known"),
+        (["--from", "x"], "'x' is no Kubernetes release"),
+    ],
+)
+def test_an_unknown_release_and_a_downgrade_are_wrong_usage(
+    options: list[str], said: str, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert upgrade(manifest, *options) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "1.37" in error
+
+
+def test_a_dump_that_does_not_tell_its_release_needs_from(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade("-f", manifest) == 2
+    assert "--from names it" in capsys.readouterr().err
