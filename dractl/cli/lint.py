@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from msgspec import Struct
+from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cel_library import why_not
@@ -17,19 +18,22 @@ from dractl.cli import common, completing, driver_options, fixing, terminal, wat
 from dractl.cli.rendering import build, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
-from dractl.lint import lint, registry
+from dractl.lint import registry
 from dractl.lint.cache import Cache
 from dractl.lint.config import baseline as fingerprints
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
 from dractl.lint.registry import CONSUMERS
 from dractl.lint.relevance import concern
+from dractl.lint.repository import Repositories, is_whole, surrounded
+from dractl.lint.run import report_on
 from dractl.lint.selection import Selection
 from dractl.lint.size import is_large
+from dractl.lint.store import Store
 from dractl.manifests import Skipped, load_readable
 from dractl.manifests.built import built
 from dractl.manifests.files import Entry, listed
-from dractl.manifests.kustomize import is_kustomization
+from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.model.releases import COMPARED
 from dractl.report import lint_summary
 from dractl.report.canvas import Canvas
@@ -227,11 +231,13 @@ def command(
     configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
+    cache = None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
+    excluded = (*settings.exclude, *_split(exclude))
     job = Job(
         paths=wanted,
         stdin=_stdin(wanted),
         stdin_name=stdin_filename,
-        exclude=(*settings.exclude, *_split(exclude)),
+        exclude=excluded,
         changed_files=changed_files,
         gitignore=gitignore,
         render=render,
@@ -244,7 +250,8 @@ def command(
         if show_files
         else _inventory(devices or list(settings.devices), hardware or [], configured, target),
         jobs=jobs or _processors(),
-        cache=None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder(),
+        cache=cache,
+        repositories=Repositories(Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore),
     )
     if show_files:
         _show_files(job, output_file)
@@ -303,6 +310,7 @@ class Job(Struct, frozen=True):
     inventory: TriedDevices | None
     jobs: int
     cache: str | None
+    repositories: Repositories
 
     def load(self, overlay: Mapping[str, bytes]) -> Inputs:
         """The input, with some files replaced."""
@@ -316,16 +324,23 @@ class Job(Struct, frozen=True):
             overlay=overlay,
             render=renderer(self.target) if self.render else None,
         )
+        inputs = self._surrounded(inputs)
         if overlay:  # files that are not written yet cannot be built
             return inputs
         return self._built(inputs, listed(self.paths, self.exclude, gitignore=self.gitignore))
 
+    def _surrounded(self, inputs: Inputs) -> Inputs:
+        """The input with what its judgements depend on."""
+        whole = replace(inputs, folders=tuple(filter(os.path.isdir, self.paths)))
+        return surrounded(whole, self.repositories, renderer(self.target) if self.render else None)
+
     def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
         """The input with the objects of its kustomizations."""
-        if not self.render or self.changed_files:
+        if not self.render:
             return inputs
 
         files = [item.path for item in entries if not isinstance(item, Skipped)]
+        files += [path for path in inputs.kustomizations if path not in files]
         if not any(map(is_kustomization, files)):
             return inputs
 
@@ -338,18 +353,14 @@ class Job(Struct, frozen=True):
             inputs = self.load(overlay or {})
             if not overlay:
                 self._tell_of_devices(inputs)
-            report = lint(
-                inputs,
-                self.target,
-                config=self.selection,
-                devices=self.inventory,
-                assumed=self.assumed,
-                consumers=self.consumers,
-                versions=self.versions,
-            )
+            report = report_on(inputs, self._terms, Kustomizations())
         if not overlay:
             _tell(report)
         return report
+
+    @property
+    def _terms(self) -> Terms:
+        return Terms(self.target, self.selection, self.inventory, self.assumed, self.consumers, self.versions)
 
     def _of_many(self) -> Report | None:
         """The report on many files, by several processes or from the cache; None if neither pays off."""
@@ -360,20 +371,17 @@ class Job(Struct, frozen=True):
             return None
         from dractl.lint.many import lint_listed  # with multiprocessing: 15 ms that one file does not need
 
-        terms = Terms(
-            self.target, self.selection, assumed=self.assumed, consumers=self.consumers, versions=self.versions
-        )
         kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
-        # builds read files that no digest covers
-        cache = None if self.cache is None or kustomized else Cache(self.cache)
+        # builds, and parts of repositories, depend on files that no digest covers
+        cache = None if self.cache is None or kustomized or not is_whole(self.paths) else Cache(self.cache)
         named = len(self.paths) == 1 and not self.changed_files
         return lint_listed(
             entries,
-            terms,
+            self._terms,
             named=named,
             processes=self.jobs,
             cache=cache,
-            completed=lambda inputs: self._built(inputs, entries),
+            completed=lambda inputs: self._built(self._surrounded(inputs), entries),
         )
 
     def _tell_of_devices(self, inputs: Inputs) -> None:

@@ -13,10 +13,12 @@ from typer import Option
 
 from dractl import __version__, editing
 from dractl.cli import common
-from dractl.cli.lint import selection
+from dractl.cli.lint import cache_folder, selection
 from dractl.editing import Range
 from dractl.editing.places import split_lines
 from dractl.errors import DractlError, Unsupported
+from dractl.lint.repository import Repositories
+from dractl.lint.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,12 +59,14 @@ def command(
         """An editor with the configuration of the working directory."""
         settings, environment = common.configuration(config, isolated), common.environment(isolated)
         asked = common.asked(kubernetes_version, feature_gates, settings, environment)
+        cache = None if isolated else cache_folder()
         return Editor(
             common.target(*asked),
             selection(settings, environment),
             settings.exclude,
             assumed=asked[0] is None,
             unsafe=unsafe_fixes,
+            repositories=Repositories(Store(cache, "index", "1") if cache else None, settings.exclude),
         )
 
     server = _server(editor, follows=config is None)
@@ -81,6 +85,7 @@ class Editor(Struct):
     exclude: tuple[str, ...]
     assumed: bool
     unsafe: bool
+    repositories: Repositories
     found: dict[str, tuple[editing.Diagnostic, ...]] = field(default_factory=dict)
 
     def judge(self, document: TextDocument) -> tuple[editing.Diagnostic, ...]:
@@ -90,7 +95,14 @@ class Editor(Struct):
             found = (
                 ()
                 if self._excludes(name)
-                else editing.diagnostics(document.source, name, self.target, self.selection, assumed=self.assumed)
+                else editing.diagnostics(
+                    document.source,
+                    name,
+                    self.target,
+                    self.selection,
+                    assumed=self.assumed,
+                    repositories=self.repositories,
+                )
             )
         except RecursionError:
             start = editing.Range(0, 0, 0, 1)

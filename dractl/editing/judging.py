@@ -13,6 +13,7 @@ from dractl.manifests.load import is_relevant
 
 if TYPE_CHECKING:
     from dractl.lint import Finding, Selection
+    from dractl.lint.repository import Repositories
     from dractl.manifests import Position
     from dractl.model import Target
 
@@ -56,17 +57,23 @@ class Diagnostic(Struct, frozen=True):
 
 
 def diagnostics(
-    text: str, name: str, target: Target, selection: Selection | None = None, *, assumed: bool = False
+    text: str,
+    name: str,
+    target: Target,
+    selection: Selection | None = None,
+    *,
+    assumed: bool = False,
+    repositories: Repositories | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Lint's findings in a text, in its order; none for a text that does not concern DRA.
 
-    ``name`` is the file's; ``selection`` and ``assumed`` are those of :func:`dractl.lint.lint`.
+    ``name`` is the file's; ``selection``, ``assumed`` and ``repositories`` are those of :func:`dractl.lint.lint`.
     """
     data = text.encode("utf-8", "surrogatepass")
     if not is_relevant(data):
         return ()
     inputs = load_readable(["-"], stdin=data, stdin_name=name)
-    report = lint(inputs, target, config=selection, assumed=assumed)
+    report = lint(inputs, target, config=selection, assumed=assumed, repositories=repositories)
     return tuple(_diagnostic(finding) for finding in report.findings if finding.position.file == name)
 
 

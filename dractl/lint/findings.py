@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from dractl.lint import registry
 from dractl.lint.foreign_pods import foreign_pods
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Manifest, Run, manifest
 from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides
-from dractl.lint.relevance import GROUP, group
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
 
@@ -62,21 +61,37 @@ def findings(
     namespaces: Namespaces,
     kustomizations: Kustomizations,
     mapped: Mapped,
+    around: Container[str] = (),
+    undecided: Sequence[str] = (),
 ) -> list[Placed]:
-    """The findings in an input, before fixes are proven and findings suppressed."""
+    """The findings in an input, before fixes are proven and findings suppressed; ``around`` and ``undecided`` as in
+    :class:`Inputs`."""
     found: list[Placed] = []
     whole: list[Meant] = []
     patches: list[Meant] = []
     judge = partial(judged, terms=terms, namespaces=namespaces.labels)
     for reading, (placed, meant) in zip(readable, mapped(judge, readable), strict=True):
         found += placed
-        (patches if reading.patch else whole).append(Meant(_subject(meant or reading.document), reading.number))
+        (patches if reading.patch else whole).append(Meant(manifest(meant or reading.document), reading.number))
     others = Run([item.subject for item in whole], terms.target, terms.devices)
-    advise = partial(_advice, terms=terms, kustomizations=kustomizations, others=others, namespaces=namespaces.known)
-    for advised in mapped(advise, _apart(whole, kustomizations)):
+    advise = partial(
+        _advice,
+        terms=terms,
+        kustomizations=kustomizations,
+        others=others,
+        namespaces=namespaces.known,
+        undecided=undecided,
+    )
+    for advised in mapped(advise, [group for group in _apart(whole, kustomizations) if _asked(group, around)]):
         found += advised
     found += _advice_on_patches(patches, terms, kustomizations)
-    return found
+    return [item for item in found if item.finding.position.file not in around]
+
+
+def _asked(together: Sequence[Meant], around: Container[str]) -> bool:
+    """True if findings in objects may be in a file that was asked about; those of a kustomization may be in a patch."""
+    documents = (item.subject.document for item in together)
+    return any(document.rendered or document.file not in around for document in documents)
 
 
 def judged(
@@ -100,18 +115,13 @@ def _without_version_fix(placed: Placed) -> Placed:
     return replace(placed, finding=replace(placed.finding, fix=replace(fix, safe=False)))
 
 
-def _subject(document: Document) -> Manifest:
-    # Another group's kinds may have the names of ours; only the pods in it matter.
-    ours = (GROUP, "", "apps", "batch")
-    return Manifest(document, (document.kind or "") if group(document.value) in ours else "")
-
-
 def _advice(
     together: Sequence[Meant],
     terms: Terms,
     kustomizations: Kustomizations,
     others: Run,
     namespaces: Container[str | None] = (),
+    undecided: Sequence[str] = (),
 ) -> list[Placed]:
     """The advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}
@@ -125,6 +135,7 @@ def _advice(
         namespaces=namespaces,
         consumers=terms.consumers,
         versions=terms.versions,
+        undecided=undecided,
     )
     return [
         replace(from_advice(rule, advice), number=numbers[id(advice.subject)])

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
-from dractl.lint.relevance import KINDS
+from dractl.lint.relevance import GROUP, KINDS, group
 from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
 from dractl.objects.chart_values import chart_pods
@@ -88,12 +88,18 @@ class Manifest:
         return (*made, *(pod for pod in specs if pod.path not in parts))
 
 
+def manifest(document: Document) -> Manifest:
+    """The object of a document. Another group's kinds may have the names of ours; only the pods in it matter."""
+    return Manifest(document, (document.kind or "") if group(document.value) in (GROUP, "", "apps", "batch") else "")
+
+
 class Run:
     """Objects that belong together, such as those of a folder; ``devices`` is the inventory on which they are tried.
 
     ``others``: the rest of the input, in which names are looked up that the objects themselves lack.
     ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
     programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
+    ``undecided``: files that may define anything once they are rendered or mended.
     """
 
     def __init__(
@@ -107,7 +113,9 @@ class Run:
         namespaces: Container[str | None] = (),
         consumers: frozenset[str] = frozenset(),
         versions: Mapping[str, str] = MappingProxyType({}),
+        undecided: Sequence[str] = (),
     ) -> None:
+        self.undecided = undecided
         self.subjects = subjects
         self.target = target
         self.devices = devices

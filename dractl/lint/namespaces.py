@@ -26,6 +26,15 @@ class Namespaces(Struct, frozen=True):
     known: frozenset[str | None]
 
 
+def tells_labels(document: Document) -> bool:
+    """True for a namespace, and for a kustomization that adds to the labels of some."""
+    return (document.kind == "Namespace" and document.api_version == "v1") or _patches(document)
+
+
+def _patches(document: Document) -> bool:
+    return group(document.value) == "kustomize.config.k8s.io" and any(label in document.text for label in _LABELS)
+
+
 def _admits(labels: Mapping[str, str]) -> bool:
     return any(label in labels for label in _LABELS)
 
@@ -45,8 +54,8 @@ def namespaces_of(documents: Iterable[Document]) -> Namespaces:
             labels = document.value["metadata"].get("labels")
             _add(found, document.name, labels if isinstance(labels, dict) else {})
             admitting = admitting or _admits(found[document.name])
-        elif group(document.value) == "kustomize.config.k8s.io":
-            patched = patched or any(label in document.text for label in _LABELS)
+        else:
+            patched = patched or _patches(document)
     if patched:
         found = {name: labels for name, labels in found.items() if _admits(labels)}
     return Namespaces(found, frozenset((*found, None) if admitting or patched else found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,13 @@ from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
 from dractl.lint.proof import proven
 from dractl.lint.reading import readings
+from dractl.lint.repository import Repositories, surrounded
 from dractl.lint.selection import Selection, select
 from dractl.manifests import Document, read_text
 from dractl.manifests.kustomize import Kustomizations
-from dractl.manifests.neighbours import namespaces_around, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dractl.lint.findings import Mapped
     from dractl.lint.inventory import TriedDevices
@@ -37,19 +36,19 @@ def lint(
     assumed: bool = False,
     consumers: frozenset[str] = frozenset(),
     versions: Mapping[str, str] = MappingProxyType({}),
+    repositories: Repositories | None = None,
 ) -> Report:
     """All errors in the documents for an API server of a release, and dractl's own advice; the parameters are those of
-    :class:`Terms`."""
-    return report_on(
-        inputs, Terms(target, config or Selection(), devices, assumed, consumers, versions), Kustomizations()
-    )
+    :class:`Terms`. What the documents need of others is looked up in the ``repositories`` of their files."""
+    terms = Terms(target, config or Selection(), devices, assumed, consumers, versions)
+    return report_on(surrounded(inputs, repositories or Repositories()), terms, Kustomizations())
 
 
 def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapped: Mapped = map) -> Report:
     """The report on an input: with proven fixes, without suppressed findings, in the order of the places. ``mapped``
     is ``map``, or does the same in several processes."""
     readable = list(readings(inputs.documents, kustomizations))
-    namespaces = namespaces_of([*inputs.documents, *_namespaces_around(inputs)])
+    namespaces = namespaces_of(inputs.documents)
 
     def again(file: str, text: str) -> list[list[Placed]]:
         items = [item for item in read_text(file, text) if isinstance(item, Document)]
@@ -57,32 +56,23 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapp
         return [judged(reading, terms, namespaces.labels)[0] for reading in readings(documents, kustomizations)]
 
     found = list(map(from_broken, inputs.broken))
-    found += findings(readable, terms, namespaces, kustomizations, mapped)
-    kept, suppressed = select(proven(_once(found), again), _commented(inputs.documents), terms.config)
+    around = inputs.around
+    asked = [item for item in inputs.documents if item.file not in around]
+    found += findings(readable, terms, namespaces, kustomizations, mapped, around, inputs.undecided)
+    kept, suppressed = select(proven(_once(found), again), _commented(asked), terms.config)
+
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
     return Report(
         tuple(kept),
         terms.target.release,
         assumed=terms.assumed,
         files=inputs.files,
-        documents=sum(not item.document.built for item in readable) + len(inputs.broken),
+        documents=sum(not item.document.built for item in readable if item.document.file not in around)
+        + len(inputs.broken),
         suppressed=suppressed,
         skipped=inputs.skipped,
         digests={f.position.file: inputs.digests[f.position.file] for f in kept if f.position.file in inputs.digests},
     )
-
-
-def _namespaces_around(inputs: Inputs) -> Iterator[Document]:
-    """What a run of some files of a repository needs to know of its namespaces, if something asks for admin access."""
-    read = {item.file for item in inputs.documents}
-    tops: set[str] = set()
-    for document in inputs.documents:
-        if "adminAccess" not in document.text or not os.path.isfile(document.file):
-            continue
-        top = repository(os.path.dirname(os.path.abspath(document.file)))
-        if top not in tops:
-            tops.add(top)
-            yield from namespaces_around(document.file, read, inputs.files)
 
 
 def _commented(documents: Sequence[Document]) -> list[Document]:

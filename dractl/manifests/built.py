@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl.manifests.documents import Document, Skipped
 from dractl.manifests.embedded import in_text
-from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization
+from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
 from dractl.manifests.text import decode
 from dractl.model.paths import at as value_at
@@ -57,12 +57,7 @@ def built(inputs: Inputs, files: Iterable[str], build: Renderer, concerns: Calla
 
 
 def _skipped(root: str, why: str) -> Skipped:
-    return Skipped(_shown(root), f"the kustomization was not built: {why}", "its files are linted as they are")
-
-
-def _shown(path: str) -> str:
-    near = os.path.relpath(path)
-    return path if near.startswith("..") else near
+    return Skipped(shown(root), f"the kustomization was not built: {why}", "its files are linted as they are")
 
 
 class _Kustomizations:
@@ -116,7 +111,7 @@ class _Kustomizations:
         inner = [part for path in sorted(found.resources) if os.path.isdir(path) for part in self.patches(path)]
         files = (os.path.join(folder, name) for name in NAMES)
         inline = (part for path in files for document in self._written.of(path) for part in _inline(document))
-        own = (item for path in sorted(found.patches) for item in read_text(_shown(path), decode(_bytes(path))))
+        own = (item for path in sorted(found.patches) for item in read_text(shown(path), decode(_bytes(path))))
         return (*(item for item in own if isinstance(item, Document)), *inline, *inner)
 
     def barred(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
@@ -155,7 +150,7 @@ class _Written:
     def of(self, path: str) -> list[Document]:
         """The documents of a file, read now unless they are part of the input."""
         if path not in self._files:
-            found = read_text(self._names.get(path) or _shown(path), decode(_bytes(path)))
+            found = read_text(self._names.get(path) or shown(path), decode(_bytes(path)))
             documents = [item for item in found if isinstance(item, Document) and isinstance(item.value, dict)]
             self._files[path] = documents
         return self._files[path]
@@ -171,7 +166,7 @@ def _placed(data: bytes, root: str, base: str, written: _Written, patches: Seque
             continue
         before = _before(value, written.of(os.path.normpath(os.path.join(base, origin))))
         if before is not None:
-            yield Document(before.file, before.index, value, _Places(value, before, patches), rendered=_shown(root))
+            yield Document(before.file, before.index, value, _Places(value, before, patches), rendered=shown(root))
 
 
 def _without_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:

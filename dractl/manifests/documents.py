@@ -184,13 +184,21 @@ class Document:
 
 class Inputs(Struct, frozen=True):
     """Everything that was loaded, in a stable order; ``files`` counts the files that were examined, and ``digests`` are
-    those of their bytes, by name, for files that may concern DRA."""
+    those of their bytes, by name, for files that may concern DRA.
+
+    ``folders`` were walked. ``undecided``: files that may define anything once they are rendered or mended. ``around``:
+    files that nobody asked about, but whose objects those asked about may mean; ``kustomizations`` of them.
+    """
 
     documents: tuple[Document, ...]
     broken: tuple[Broken, ...]
     skipped: tuple[Skipped, ...]
     files: int
     digests: dict[str, str] = {}
+    folders: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    around: frozenset[str] = frozenset()
+    kustomizations: tuple[str, ...] = ()
 
     @property
     def unread(self) -> tuple[Skipped, ...]:

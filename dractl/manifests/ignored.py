@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
+from msgspec import Struct
 from pathspec import GitIgnoreSpec
+
+
+class _Patterns(Struct, frozen=True):
+    """The patterns of one file, for what is below its folder; ``ends``: in which of these the name of a file that they
+    speak of ends."""
+
+    folder: str
+    spec: GitIgnoreSpec
+    ends: tuple[str, ...]
 
 
 class Ignored:
@@ -13,7 +24,8 @@ class Ignored:
     vendored packages are ignored; so they are if ``top`` itself is ignored: whoever names it means it."""
 
     def __init__(self, top: str) -> None:
-        self._specs: dict[str, tuple[tuple[str, GitIgnoreSpec], ...]] = {}
+        self._specs: dict[str, tuple[_Patterns, ...]] = {}
+        self._ends: dict[str, tuple[str, ...]] = {}
         here = os.path.abspath(top)
         self._repository = _repository(here)
         if self._repository is None or self._matches(here, "/"):
@@ -25,27 +37,33 @@ class Ignored:
 
     def file(self, path: str) -> bool:
         """True if a file is ignored."""
-        return self._repository is not None and self._matches(os.path.abspath(path), "")
+        if self._repository is None:
+            return False
+        folder = os.path.dirname(path)
+        if folder not in self._ends:
+            self._ends[folder] = tuple(end for found in self._of(os.path.abspath(folder)) for end in found.ends)
+        return path.endswith(self._ends[folder]) and self._matches(os.path.abspath(path), "")
 
     def _matches(self, path: str, end: str) -> bool:
         """The last pattern that matches decides; those of a deeper folder come later."""
-        for folder, spec in reversed(self._of(os.path.dirname(path))):
-            include = spec.check_file(os.path.relpath(path, folder).replace(os.sep, "/") + end).include
+        for found in reversed(self._of(os.path.dirname(path))):
+            inside = os.path.relpath(path, found.folder).replace(os.sep, "/") + end
+            include = found.spec.check_file(inside).include
             if include is not None:
                 return include
         return False
 
-    def _of(self, folder: str) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+    def _of(self, folder: str) -> tuple[_Patterns, ...]:
         """The patterns for what is in a folder, those of the repository first."""
         if folder not in self._specs:
-            above: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+            above: tuple[_Patterns, ...] = ()
             files = [".gitignore"]
             if folder == self._repository:
                 files.insert(0, os.path.join(".git", "info", "exclude"))
             elif len(folder) > len(self._repository or "") and os.path.dirname(folder) != folder:
                 above = self._of(os.path.dirname(folder))
-            found = tuple((folder, spec) for name in files if (spec := _spec(Path(folder, name))) is not None)
-            self._specs[folder] = (*above, *found)
+            found = (_patterns(Path(folder, name), folder) for name in files)
+            self._specs[folder] = (*above, *filter(None, found))
         return self._specs[folder]
 
 
@@ -60,10 +78,18 @@ def _repository(folder: str) -> str | None:
     return next((str(above) for above in (here, *here.parents) if (above / ".git").exists()), None)
 
 
-def _spec(file: Path) -> GitIgnoreSpec | None:
+def _patterns(file: Path, folder: str) -> _Patterns | None:
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
     patterns = [line for line in lines if line.strip() and not line.startswith("#")]
-    return GitIgnoreSpec.from_lines(patterns) if patterns else None
+    if not patterns:
+        return None
+    of_files = (pattern for pattern in patterns if not pattern.endswith("/"))
+    return _Patterns(folder, GitIgnoreSpec.from_lines(patterns), tuple(map(_end, of_files)))
+
+
+def _end(pattern: str) -> str:
+    """The end of the names that a pattern matches, as far as it is literal."""
+    return "" if "\\" in pattern else re.split(r"[*?\]/!]", pattern.rstrip())[-1]

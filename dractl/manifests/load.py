@@ -93,7 +93,8 @@ def load_readable(
     """
     found = read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files, gitignore=gitignore)
     alone = len(paths) == 1 and not changed_files
-    return _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
+    loaded = _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
+    return replace(loaded, folders=tuple(filter(os.path.isdir, paths)))
 
 
 class Relevant(Struct, frozen=True):
@@ -143,6 +144,7 @@ def _loaded(
     skipped: list[Skipped] = []
     files = 0
     digests: dict[str, str] = {}
+    undecided: list[str] = []
     templates: dict[str, dict[str, Source]] = {}
     for content in found:
         if isinstance(content, Skipped):
@@ -165,6 +167,8 @@ def _loaded(
         content = replace(content, data=b"")  # noqa: PLW2901
         for item in _in_file(source, meant=meant, names=names, definitions=not relevant_only):
             _add(item, documents, broken, skipped)
+            if not isinstance(item, Document):
+                undecided.append(source.name)
     for chart, sources in templates.items():
         rendered = render(chart) if render is not None and os.path.isdir(chart) else Rendered(None)
         if rendered.data is not None:
@@ -173,10 +177,11 @@ def _loaded(
         for name, source in sources.items():
             if "{{" in source.text:
                 skipped.append(Skipped(name, rendered.why or "a template of a Helm chart", rendering_hint(chart)))
+                undecided.append(name)
             else:  # whatever the values are, this is what it renders to
                 for item in _in_file(source, meant=False, names=True, definitions=not relevant_only):
                     _add(item, documents, broken, skipped)
-    return Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests)
+    return Inputs(tuple(documents), tuple(broken), tuple(skipped), files, digests, undecided=tuple(undecided))
 
 
 def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> Iterator[Document | Broken | Skipped]:

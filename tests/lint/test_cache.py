@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dractl.lint import Report, Selection, cache, many
+from dractl.lint import Report, Selection, cache, many, store
 from dractl.lint.cache import Cache
 from dractl.lint.findings import Terms
 from dractl.manifests.files import listed
@@ -136,7 +136,7 @@ def _flip(path: Path) -> None:
 def _rewritten(path: Path) -> None:
     """A report of another shape with a right checksum."""
     body = json.dumps([[["DRA001"]], "1.37", False, 1, 1, 0, []]).encode()
-    path.write_bytes(cache._digest([body]).encode() + b"\n" + body)
+    path.write_bytes(store.digest_of_parts([body]).encode() + b"\n" + body)
 
 
 @pytest.mark.parametrize(
@@ -158,20 +158,6 @@ def test_what_is_damaged_or_foreign_is_ignored(tree: Path, tmp_path: Path, kept:
     damage(path)
     assert kept.get(path.name) is None
     assert report(tree, kept) == fresh
-
-
-def test_a_file_beside_those_that_are_named_counts(tree: Path, kept: Cache) -> None:
-    spec = "{resourceClaims: [{name: g, resourceClaimName: twos}], containers: [{name: c, image: x}]}"
-    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {spec}\n---\n"
-    (tree / "pod.yaml").write_text(pod + CLAIM % ("two", "true"))
-
-    def codes() -> set[str]:
-        entries = list(listed([str(tree / "pod.yaml")], ()))
-        return {item.code for item in many.lint_listed(entries, PLAIN, named=False, cache=kept).findings}
-
-    assert "DRA423" in codes()
-    (tree / "twos.yaml").write_text(CLAIM % ("twos", "true"))
-    assert "DRA423" not in codes()
 
 
 def test_a_folder_that_is_a_link_is_not_used(tree: Path, tmp_path: Path, kept: Cache) -> None:
@@ -200,7 +186,7 @@ def test_a_full_or_read_only_disk_is_no_cause_to_fail(
 def test_reports_of_the_longest_ago_are_deleted(
     tree: Path, tmp_path: Path, kept: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "MAX_REPORTS", 2)
+    monkeypatch.setattr(store, "MAX_FILES", 2)
     made = report(tree, None)
     for number in range(3):
         kept.put(f"{number}", made)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import os
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
-from dractl.lint import lint
+import pytest
+
+from dractl import editing
+from dractl.cli.main import main
+from dractl.lint import lint, repository as repositories
+from dractl.lint.repository import Repositories
+from dractl.lint.store import Store
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from tests.lint.written import ONE, claim, documents, pod, template
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 ADMIN = claim("gpu gpu.example.com {allocationMode: All, adminAccess: true}").replace(
     "{name: gpus}", "{name: gpus, namespace: tools}"
@@ -71,3 +81,93 @@ def test_a_named_document_of_prose_is_one_note(tmp_path: Path) -> None:
     inputs = load_readable([str(tmp_path / "README.md")])
     assert [(item.why, item.unread) for item in inputs.skipped] == [("not a manifest by its name", False)]
     assert not inputs.broken
+
+
+def test_an_editor_looks_names_up_in_the_repository(top: Path) -> None:
+    shown = editing.diagnostics((top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37"))
+    assert "DRA423" in {item.code for item in shown}
+    (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
+    shown = editing.diagnostics((top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37"))
+    assert "DRA423" not in {item.code for item in shown}
+
+
+# -- all public repositories of the sample --
+
+
+def findings(*arguments: str, report: Path) -> dict[str, list[Any]]:
+    """The findings of a run in the working directory, by file and without what names the run."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            kept = ((name, plain(item)) for name, item in value.items() if name != "fingerprint")
+            return {name: os.path.normpath(item) if name == "file" else item for name, item in kept}
+        if isinstance(value, list):
+            return list(map(plain, value))
+        return value.replace("./", "") if isinstance(value, str) else value
+
+    main(["lint", "--isolated", "-q", "-o", f"json={report}", "-o", "concise", "--jobs", "1", *arguments])
+    found = defaultdict(list)
+    for item in plain(json.loads(report.read_text())["findings"]):
+        found[item["file"]].append(item)
+    return found
+
+
+def test_a_file_alone_is_judged_as_in_its_repository(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
+) -> None:
+    files = sorted(path for path in (whole / "conformance/field/repositories").rglob("*.[yj]*") if path.is_file())
+    tops = sorted({path.relative_to(whole).parts[3] for path in files})
+    assert len(tops) > 30
+    for top in (whole / "conformance/field/repositories" / name for name in tops):
+        monkeypatch.chdir(top)
+        together = findings(".", report=tmp_path / "together.json")
+        for file in (str(path.relative_to(top)) for path in files if path.is_relative_to(top)):
+            alone = findings("--changed-files", file, report=tmp_path / "alone.json")
+            assert alone == {file: together[file]} if together[file] else not alone, file
+    record_property("cases", len(files))
+
+
+# -- what is remembered --
+
+
+@pytest.fixture
+def remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr(repositories, "_SETTLED", -60.0)  # files of this second are remembered, too
+    return Store(str(tmp_path / "cache"), "index", "1")
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    misspelt = documents(pod("a=aligned"), ONE.replace("name: gpu}", "name: alined}", 1))
+    repository(folder, pod=misspelt)
+    return folder
+
+
+def judged(top: Path, remembered: Store) -> set[str]:
+    inputs = load([str(top / "pod.yaml")])
+    report = lint(inputs, Target.of("1.37"), repositories=Repositories(remembered))
+    return {finding.code for finding in report.findings}
+
+
+def test_a_repository_is_read_once(top: Path, remembered: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "DRA423" in judged(top, remembered)
+    read: list[str] = []
+    known = repositories._part
+    monkeypatch.setattr(repositories, "_part", lambda path, *rest: read.append(path) or known(path, *rest))
+    (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
+    assert "DRA423" not in judged(top, remembered)
+    assert read == [str(top / "others.yaml")]
+    os.unlink(top / "others.yaml")
+    assert "DRA423" in judged(top, remembered)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 1000])
+def test_what_is_remembered_wrongly_is_read_anew(top: Path, remembered: Store, damage: bytes) -> None:
+    expected = judged(top, remembered)
+    (file,) = (path for path in (top.parent / "cache").rglob("*") if path.is_file() and path.name != "CACHEDIR.TAG")
+    file.write_bytes(damage)
+    assert judged(top, remembered) == expected
+    remembered.put(file.name, damage)  # with a right checksum
+    assert judged(top, remembered) == expected

@@ -70,12 +70,12 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
-from dractl.manifests.neighbours import defined_around, defined_beside
 from dractl.model.nearest import nearest
 from dractl.objects import mapping, text
 
@@ -88,20 +88,33 @@ if TYPE_CHECKING:
 SEVERITY = "error"
 KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate")
 _DIGITS = str.maketrans("", "", "0123456789")
+_MAX_READ = 1024 * 1024
 _MAX_COMPARED = 100_000
 """Pairs of names: where so many are unknown, their objects are in the cluster, not misspelt."""
 _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
 
 
 def check(run: Run) -> Iterator[Advice]:
-    read = {subject.document.file for subject in run.subjects}
     for advice, kind, name in _unknown(run):
-        # A class may be in any folder; claims and templates of that name in others are those of other pods.
-        defined = defined_around if kind == "DeviceClass" else defined_beside
-        subject = advice.subject
-        namespace = "" if holds_placeholder(namespace_of(subject)) else namespace_of(subject)
-        if not defined(subject.document.file, kind, name, namespace, read):
+        if not any(_may_define(file, kind, name, advice.subject) for file in run.undecided):
             yield advice
+
+
+def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
+    """True if a template, or what is not YAML, has the words for an object. A class may be in any folder; claims and
+    templates of claims in others are those of other pods."""
+    if kind != "DeviceClass" and os.path.abspath(os.path.dirname(file)) != _folder(user):
+        return False
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            written = opened.read(_MAX_READ)
+    except OSError:
+        return False  # standard input, or part of an archive
+    return re.search(rf"\b{kind}\b", written) is not None and name in written
+
+
+def _folder(subject: Manifest) -> str:
+    return os.path.abspath(os.path.dirname(subject.document.file))
 
 
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:

@@ -1,0 +1,297 @@
+"""What the manifests of a repository hold, so that some of its files are judged as in a run of all.
+
+Each file is read once, and remembered with its size and times: in the process, and in the user's cache from one run to
+the next.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl import __version__
+from dractl.lint.model import manifest
+from dractl.lint.namespaces import tells_labels
+from dractl.lint.reading import readings
+from dractl.lint.relevance import class_mappings
+from dractl.manifests.files import Entry, listed
+from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
+from dractl.manifests.load import is_relevant, load_readable
+from dractl.manifests.rendered import Rendered
+from dractl.manifests.templates import chart_of
+from dractl.objects import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dractl.lint.store import Store
+    from dractl.manifests import Document, Inputs
+    from dractl.manifests.rendered import Renderer
+
+_FORMAT = f"1 {__version__}"
+_MAX_FILES = 50_000
+_SETTLED = 2.0
+"""Seconds after which a file that changes has another time, on any file system."""
+_FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
+
+Name = tuple[str, str]
+"""The kind and the name of an object."""
+_LABELS: Name = ("Namespace", "")
+"""Stands for all that tells the labels of namespaces."""
+_SLICES: Name = ("ResourceSlice", "")
+"""Stands for all slices: they tell what drivers publish."""
+
+
+class Part(Struct, frozen=True, array_like=True):
+    """A manifest: its size and times in nanoseconds, the names of its objects, and those that its objects use.
+
+    ``parts``: the files and folders that a kustomization consists of. ``undecided``: it is a template, or not YAML, and
+    may define anything.
+    """
+
+    state: tuple[int, int, int]
+    defines: tuple[Name, ...] = ()
+    uses: tuple[Name, ...] = ()
+    parts: tuple[str, ...] = ()
+    undecided: bool = False
+
+    @property
+    def matters(self) -> bool:
+        return bool(self.defines or self.uses or self.parts or self.undecided)
+
+
+class _Kept(Struct, frozen=True, array_like=True):
+    format: str
+    top: str
+    parts: dict[str, Part]
+
+
+class Repositories:
+    """The manifests of repositories, remembered in ``store``; ``exclude`` and ``gitignore`` as in :func:`listed`."""
+
+    def __init__(self, store: Store | None = None, exclude: Sequence[str] = (), *, gitignore: bool = True) -> None:
+        self._store = store
+        self._exclude = exclude
+        self._gitignore = gitignore
+        self._parts: dict[str, dict[str, Part]] = {}
+
+    def at(self, top: str) -> dict[str, Part]:
+        """The manifests below a folder by absolute path, in the order of a run of all."""
+        if top not in self._parts:
+            self._parts[top] = self._kept(top)
+        known, now = self._parts[top], time.time_ns()
+        found: dict[str, Part] = {}
+        kustomizations = Kustomizations()
+        for entry in islice(listed([top], self._exclude, gitignore=self._gitignore), _MAX_FILES):
+            if isinstance(entry, Entry) and entry.status is not None:
+                status = entry.status
+                state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                part = known.get(entry.path)
+                if part is None or part.state != state:
+                    part = _part(entry.path, state, kustomizations)
+                found[entry.path] = part
+        self._parts[top] = found
+        if self._store is not None and found != known:
+            settled = now - int(_SETTLED * 1e9)
+            kept = {path: part for path, part in found.items() if max(part.state[1:]) < settled}
+            self._store.put(_key(top), msgspec.msgpack.encode(_Kept(_FORMAT, top, kept)))
+        return found
+
+    def _kept(self, top: str) -> dict[str, Part]:
+        data = self._store.get(_key(top)) if self._store is not None else None
+        try:
+            kept = msgspec.msgpack.decode(data or b"", type=_Kept)
+        except msgspec.MsgspecError:
+            return {}
+        return kept.parts if (kept.format, kept.top) == (_FORMAT, top) else {}
+
+
+def _key(top: str) -> str:
+    return blake2b(os.fsencode(top), digest_size=16).hexdigest()
+
+
+def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations) -> Part:
+    found = kustomizations.at(os.path.dirname(path)) if is_kustomization(path) else None
+    parts = tuple(sorted(found.resources | found.patches)) if found is not None else ()
+    try:
+        with open(path, "rb") as file:
+            relevant = is_relevant(file.read())
+    except OSError:
+        relevant = False
+    if not relevant:
+        return Part(state, parts=parts)
+    inputs = load_readable([path], changed_files=True)
+    defined = set(_defined(inputs.documents, kustomizations))
+    used = set(_used(inputs.documents, kustomizations))
+    return Part(state, tuple(sorted(defined)), tuple(sorted(used)), parts, bool(inputs.undecided))
+
+
+def _defined(documents: Sequence[Document], kustomizations: Kustomizations) -> Iterator[Name]:
+    if any(map(tells_labels, documents)):
+        yield _LABELS
+    for reading in readings(documents, kustomizations):
+        kind, name = reading.document.kind, reading.document.name
+        if kind == "ResourceSlice":
+            yield _SLICES
+        elif kind and name and not reading.patch:
+            yield kind, name
+
+
+def _used(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[Name]:
+    """What judgements about documents ask others for."""
+    for reading in readings(documents, kustomizations):
+        subject = manifest(reading.document)
+        yield _SLICES
+        for _, name in class_mappings(subject.value):
+            yield "DeviceClass", name
+        for request in subject.claim.alternatives if subject.claim else ():
+            yield "DeviceClass", request.device_class
+            if "adminAccess" in request.fields:
+                yield _LABELS
+        for pod in subject.pods:
+            for _, entry in pod.claims:
+                yield from ((kind, name) for field, kind in _FIELDS.items() if (name := text(entry.get(field))))
+
+
+def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | None = None) -> Inputs:
+    """The input with those files of its repositories that the findings in it depend on, in the order of a run of all.
+
+    ``render`` as in :func:`load_readable`.
+    """
+    rank: dict[str, int] = {}
+    around: list[str] = []
+    found = inputs
+    for top, files in _homes(inputs).items():
+        parts = repositories.at(top)
+        rank |= {path: len(rank) + at for at, path in enumerate(parts)}
+        own = (document for document in inputs.documents if os.path.abspath(document.file) in files)
+        needed = _Needed(parts)
+        needed.belonging(files)
+        needed.named(_used(own, Kustomizations()))
+        around += [path for path in parts if path in needed.files and path not in files]
+        undecided = [shown(path) for path, part in parts.items() if part.undecided and path not in files]
+        found = replace(
+            found,
+            undecided=(*found.undecided, *undecided),
+            kustomizations=(*found.kustomizations, *map(shown, needed.kustomizations)),
+        )
+    if not rank:
+        return inputs
+    charts = {chart_of(name) for name in inputs.digests}
+    more = load_readable(
+        list(map(shown, around)),
+        changed_files=True,
+        render=lambda chart: render(chart) if render is not None and chart in charts else Rendered(None),
+    )
+    documents = [*inputs.documents, *more.documents]
+    documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
+    return replace(found, documents=tuple(documents), around=frozenset(more.digests))
+
+
+def _homes(inputs: Inputs) -> dict[str, set[str]]:
+    """The files of an input by repository, without those of repositories that the input has as a whole."""
+    folders: dict[str, list[str]] = {}
+    for path in map(os.path.abspath, inputs.digests):
+        folders.setdefault(os.path.dirname(path), []).append(path)
+    found: dict[str, set[str]] = {}
+    for folder, files in folders.items():
+        top = repository(folder)
+        if not _within(top, inputs.folders):
+            found.setdefault(top, set()).update(filter(os.path.isfile, files))
+    return {top: files for top, files in found.items() if files}
+
+
+def _within(top: str, folders: Iterable[str]) -> bool:
+    return os.path.join(top, "").startswith(tuple(os.path.join(os.path.abspath(folder), "") for folder in folders))
+
+
+def is_whole(paths: Iterable[str]) -> bool:
+    """True if paths are folders with all of their repositories."""
+    return all(os.path.isdir(path) and _within(repository(os.path.abspath(path)), [path]) for path in paths)
+
+
+class _Needed:
+    """The files of a repository that judgements about some of them depend on."""
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self._parts = {path: part for path, part in parts.items() if part.matters}
+        self.files: set[str] = set()
+        self.kustomizations: list[str] = []
+
+    def belonging(self, files: Iterable[str]) -> None:
+        """What belongs together with files: in a folder, a kustomization or a chart."""
+        read = Kustomizations()
+        folders: dict[str, list[str]] = {}
+        charts: dict[str | None, list[str]] = {}
+        for path in self._parts:
+            folders.setdefault(os.path.dirname(path), []).append(path)
+            charts.setdefault(chart_of(path), []).append(path)
+        for path in files:
+            home, naming, chart = read.home_of(path), read.naming(path), chart_of(path)
+            near = folders.get(os.path.dirname(path), ()) if naming is None else naming.resources | naming.patches
+            self.files.update(item for item in near if read.home_of(item) == home)
+            if chart is not None:
+                self.files.update(charts[chart])
+        self._built(files)
+
+    def _built(self, files: Iterable[str]) -> None:
+        """The kustomizations that consist of some of the files, and all that these consist of."""
+        wholes: dict[str, list[str]] = {}
+        for path, part in self._parts.items():
+            for item in part.parts:
+                wholes.setdefault(item, []).append(path)
+        found: dict[str, None] = {}
+        above = [path for file in files for path in (file, *wholes.get(file, ())) if is_kustomization(path)]
+        while above:
+            path = above.pop()
+            if path not in found:
+                found[path] = None
+                above += wholes.get(os.path.dirname(path), ())
+        below = list(found)
+        while below:
+            path = below.pop()
+            if path in self._parts:
+                self.files.add(path)
+            for item in self._parts[path].parts if path in self._parts else ():
+                inner = [os.path.join(item, name) for name in NAMES]
+                new = [path for path in inner if path in self._parts and path not in found]
+                found |= dict.fromkeys(new)
+                below += [item, *new]
+        self.kustomizations = [path for path in self._parts if path in found]
+
+    def named(self, wanted: Iterable[Name]) -> None:
+        """The files with the objects of these names, and with those that these use in turn."""
+        definitions: dict[Name, list[str]] = {}
+        for path, part in self._parts.items():
+            for name in part.defines:
+                definitions.setdefault(name, []).append(path)
+        open_ = [*wanted, *(name for path in self.files for name in self._parts[path].uses if path in self._parts)]
+        seen: set[Name] = set()
+        while open_:
+            name = open_.pop()
+            if name not in seen:
+                seen.add(name)
+                found = definitions.get(name, ())
+                self.files.update(found)
+                open_ += (item for path in found for item in self._parts[path].uses)
+
+
+def repository(folder: str) -> str:
+    """The top of the repository of a folder; of one in none, the working directory if that is above and not the
+    user's home, else itself."""
+    top = folder
+    while not os.path.exists(os.path.join(top, ".git")):
+        parent = os.path.dirname(top)
+        if parent == top:
+            here = os.getcwd()
+            below = folder.startswith(os.path.join(here, "")) and here not in (top, os.path.expanduser("~"))
+            return here if below else folder
+        top = parent
+    return top
