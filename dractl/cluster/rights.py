@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-
 from msgspec import Struct
+
+from dractl.cluster.paste import command
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
@@ -48,18 +48,15 @@ class Rights(Struct, frozen=True):
         if not self.unread:
             return ""
         resources = ",".join(dict.fromkeys(one.resource.partition(".")[0] for one in self.unread))
-        role = f"kubectl create clusterrole dractl --verb=get,list --resource={resources}"
-        return f"{role} && kubectl create clusterrolebinding {self._binding}"
-
-    @property
-    def _binding(self) -> str:
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
+        name, option, subject = "dractl", "user", self.user or "NAME"
         if account != self.user and ":" in account:
-            name = shlex.quote(f"dractl-{account.replace(':', '-')}")
-            return f"{name} --clusterrole=dractl --serviceaccount={shlex.quote(account)}"
-        if self.user:
-            return f"dractl --clusterrole=dractl --user={shlex.quote(self.user)}"
-        return "dractl --clusterrole=dractl --user=NAME"
+            name, option, subject = f"dractl-{account.replace(':', '-')}", "serviceaccount", account
+        return command(
+            "kubectl create clusterrole dractl --verb=get,list --resource={} && "
+            f"kubectl create clusterrolebinding {{}} --clusterrole=dractl --{option}={{}}",
+            *(resources, name, subject),
+        )
 
 
 WHOLE = Rights()

@@ -17,7 +17,6 @@ from dractl.explain.answer import FITS
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import everywhere
-from dractl.explain.headline import Headline, Told
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.model.nearest import nearest
@@ -25,6 +24,7 @@ from dractl.reasons.base import STOPPED
 from dractl.reasons.between import EvictionLoop, NotReadable
 from dractl.reasons.devices import DeviceInUse, Tainted
 from dractl.reasons.gangs import GangTooSmall, PodGroupMissing
+from dractl.reasons.headline import Headline, Told
 from dractl.reasons.nodes import NodeFilter, PinnedNode, Unchecked
 from dractl.reasons.phrases import Scope, first
 from dractl.reasons.scheduling import InputIncomplete, Mixed, NoConsumer, OtherScheduler, PodDeleting, WouldFitNow

@@ -72,16 +72,11 @@ class Explainer:
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
         place the pod, where it has been made already."""
-        inquiry = Inquiry(question, attempt)
-        return self._answered(inquiry)
-
-    def _answered(self, inquiry: Inquiry) -> Explanation:
-        question = inquiry.question
         if question.kind == "Node":
             return inventory.node(self.scheduler, self.devices, question, assumed=self.options.release_assumed)
         if question.kind in CLAIMS:
             return self._claim(question)
-        return self._pod(inquiry) if is_pending(question.value) else self._placed(question)
+        return self._pod(Inquiry(question, attempt)) if is_pending(question.value) else self._placed(question)
 
     def _pod(self, inquiry: Inquiry) -> Explanation:
         """The answer about a pod that waits."""
@@ -180,7 +175,7 @@ class Explainer:
         stopped = Question("Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod)
         case = case_of(there.scheduler, there.devices, stopped, attempt)
         own = of_attempt(diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), attempt), case))
-        return group_of(waits, self.state, case, own.causes, own.headline.text(case.names))
+        return group_of(waits, self.state, case, own.causes, own.headline)
 
     # -- fixes --
 

@@ -12,8 +12,8 @@ from dractl.explain.answer import NodeAnswer
 from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
 from dractl.explain.diagnose.nodes import allocation_of
-from dractl.explain.headline import Headline
 from dractl.reasons.claims import ClaimDeleting
+from dractl.reasons.headline import Headline
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.extended import granted
 

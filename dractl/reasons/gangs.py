@@ -12,6 +12,7 @@ from dractl.reasons.next_step import NextStep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dractl.reasons.headline import Headline
     from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
 
@@ -82,8 +83,8 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
 
 class GangTooSmall(Cause, frozen=True, kw_only=True):
     """Of the gang ``group`` (``PodGroup namespace/name``) ``have`` pods fit and ``want`` start at once. ``placed`` of
-    them have a node. The next one is ``pod``, which stops at ``why``. ``domain`` (``key=value``) is where they fit, if
-    a topology constraint keeps them together."""
+    them have a node. The next one is ``pod``, which stops at ``why``; ``called`` are its names for requests. ``domain``
+    (``key=value``) is where they fit, if a topology constraint keeps them together."""
 
     page = ReasonPage(
         "gang-waits",
@@ -104,8 +105,9 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     want: int
     have: int
     placed: int = 0
-    pod: str = ""
-    why: str = ""
+    pod: str
+    why: Headline
+    called: Names
     domain: str = ""
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -117,7 +119,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
             lead = f"no {'other ' if self.placed else ''}pod of {self.group} fits{together}"
         else:
             lead = f"{self.group} starts with {self.want} pods at once or none, and {self.have} {fit}{together}{here}"
-        return f"{lead}; the next one, {self.pod}: {self.why}"
+        return f"{lead}; the next one, {self.pod}: {self.why.text(self.called)}"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield NextStep(
@@ -151,7 +153,8 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
 
 
 class GangHeldBack(Cause, frozen=True, kw_only=True):
-    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it."""
+    """``pod`` of ``group`` is held back before scheduling, by ``why``, and the others wait for it. ``called`` are its
+    names for requests."""
 
     page = GangTooSmall.page
     identity = ("group",)
@@ -159,10 +162,12 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
 
     group: str
     pod: str
-    why: str
+    why: Headline
+    called: Names
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {self.why}"
+        why = self.why.text(self.called)
+        return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {why}"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         ask = command("dractl explain {} -n {}", f"pod/{self.pod}", asked.namespace)

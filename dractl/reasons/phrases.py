@@ -27,7 +27,7 @@ class Scope(Enum):
     ALL = "all nodes"
 
 
-class Names(Struct, frozen=True):
+class Names(Struct, frozen=True, eq=False):
     """What the user calls claims and requests. ``claims``: ``namespace/name`` of each claim of the subject and its name
     in the pod; ``written``: what the pod has where the scheduler's claim for extended resources has a request."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dractl.explain.headline import Headline, Told
 from dractl.reasons.between import DriverAbsent, OldTemplate
+from dractl.reasons.headline import Headline, Told
 from dractl.reasons.phrases import Names
 from dractl.reasons.scheduling import NoConsumer
 

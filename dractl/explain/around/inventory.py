@@ -12,11 +12,11 @@ from dractl.cluster.state import at, maps_at, text_at
 from dractl.errors import InputError
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
 from dractl.explain.diagnose.pools import unusable as unusable_pool
-from dractl.explain.headline import Headline
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import blind_to, both, granting, sentences
 from dractl.model import decode
+from dractl.reasons.headline import Headline
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, held_by
 from dractl.scheduler.rejection import Cordoned

@@ -11,6 +11,8 @@ from dractl.capacity import gangs
 from dractl.cluster.state import key_of, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.gangs import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
+from dractl.reasons.headline import Headline
+from dractl.reasons.phrases import Names
 
 if TYPE_CHECKING:
     from dractl.capacity.gangs import Waiting
@@ -36,11 +38,11 @@ def group_of(
     state: ClusterState,
     case: Case | None = None,
     causes: tuple[Cause, ...] = (),
-    why: str = "",
+    why: Headline = Headline(),  # noqa: B008
 ) -> Gang:
     """The group, from why it waits, and the case, the causes and the headline of the pod at which it stops."""
     own = tuple(_in_cluster(cause, state) for cause in causes)
-    return Gang((_of_waiting(waiting, state, why), *own), case)
+    return Gang((_of_waiting(waiting, state, why, Names() if case is None else case.names), *own), case)
 
 
 def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
@@ -51,8 +53,8 @@ def _in_cluster(cause: Cause, state: ClusterState) -> Cause:
     return replace(cause, **changed)
 
 
-def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:
-    """The cause for a group that waits. ``why`` is the sentence about the pod at which it stops."""
+def _of_waiting(waiting: Waiting, state: ClusterState, why: Headline, called: Names) -> Cause:
+    """The cause for a group that waits. ``why`` is the headline of the pod at which it stops, ``called`` its names."""
     kind, _, name = waiting.group.partition("/")
     group = f"{kind} {name}"
     match waiting:
@@ -64,7 +66,7 @@ def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:
         case gangs.TooFewPods():
             return GangIncomplete(group=group, want=waiting.minimum, have=waiting.pods)
         case gangs.HeldBack():
-            return GangHeldBack(group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why)
+            return GangHeldBack(group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why, called=called)
         case gangs.Unequal():
             return PodGroupRefused(group=group, text=waiting.text)
         case gangs.NoDomain():
@@ -77,5 +79,6 @@ def _of_waiting(waiting: Waiting, state: ClusterState, why: str) -> Cause:
                 placed=waiting.placed,
                 pod=text_at(waiting.pod, "metadata", "name"),
                 why=why,
+                called=called,
                 domain=waiting.domain,
             )
