@@ -13,7 +13,7 @@ from dractl.cel.trials import Answer, TriedDevice, tried
 from dractl.cli import common, completing, driver_options, terminal
 from dractl.errors import UsageError
 from dractl.lint import lint
-from dractl.lint.hints import help_of
+from dractl.lint.cel_hints import help_of
 from dractl.manifests import load
 from dractl.objects import identity, newest
 from dractl.report import cel_json, cel_text

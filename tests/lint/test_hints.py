@@ -13,8 +13,27 @@ from tests.lint.written import claim, device_class, found, pod, published
 @pytest.mark.parametrize(
     ("release", "expression", "said"),
     [
-        ("1.37", 'device.capacity["d.com"].m > quantity("1Gi")', "a.compareTo(b) > 0"),
-        ("1.37", 'device.capacity["d.com"].m >= 10', 'a.compareTo(quantity("10Gi")) >= 0'),
+        (
+            "1.37",
+            'device.capacity["d.com"].m > quantity("1Gi")',
+            'device.capacity["d.com"].m.compareTo(quantity("1Gi")) > 0',
+        ),
+        ("1.37", 'device.capacity["d.com"].m >= 10', 'device.capacity["d.com"].m.compareTo(quantity("10")) >= 0'),
+        ("1.37", 'true && "1Gi" < device.capacity["d.com"].m || false', 'quantity("1Gi").compareTo(device.capacity'),
+        ("1.37", 'device.capacity["d.com"].m > 10Gi', 'write quantity("10Gi")'),
+        ("1.37", 'device.driver == "x" and true', "write && instead of and"),
+        ("1.37", "not true", "write ! instead of not"),
+        ("1.37", "true & true", "write && instead of &"),
+        ("1.37", "device.driver <> 'x'", "write != instead of <>"),
+        ("1.37", "device.driver in ('a', 'b')", "in [...]"),
+        ("1.37", "device.driver.contain('x')", "did you mean contains?"),
+        ("1.37", "gpu.d.com/model == 'x'", 'write device.attributes["gpu.d.com"].model'),
+        ("1.37", "device.attributes[gpu.d.com].m == 'x'", 'put strings in quotes: "gpu.d.com"'),
+        ("1.37", "Device.driver == 'x'", "did you mean device?"),
+        ("1.37", "device.driver == True", "write true"),
+        ("1.37", "selector.cel", "dractl cel - < selector.cel"),
+        ("1.37", "true &&", "an operand is missing"),
+        ("1.37", "(true", "close its brackets and quotes"),
         ("1.37", 'device.attributes["d.com"] == "a"', 'device.attributes["gpu.example.com"].model'),
         ("1.37", 'device.attributes["d.com"]', 'device.attributes["gpu.example.com"].model'),
         ("1.37", 'device.capacity["d.com"] == "a"', 'device.capacity["gpu.example.com"].memory'),
@@ -24,7 +43,7 @@ from tests.lint.written import claim, device_class, found, pod, published
         ("1.35", "device.allowMultipleAllocations", "1.35 accepts it if the feature gate DRAConsumableCapacity is on"),
         ("1.35", "[1].includes(1)", "1.36 accepts it if the feature gate DRAListTypeAttributes is on"),
         ("1.37", "device.driver = 'd.com'".replace("'", '"'), "=="),
-        ("1.37", "device.driver == ", None),
+        ("1.37", "device.driver == ", "an operand is missing"),
     ],
 )
 def test_a_selector_that_does_not_compile_is_told_how(release: str, expression: str, said: str | None) -> None:

@@ -1,0 +1,195 @@
+"""What to write instead of an expression that does not compile."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dractl.cel.tokens import Token, operand_start, tokenize
+from dractl.errors import UsageError
+from dractl.model.nearest import nearest
+from dractl.model.releases import RELEASES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cel import Issue, Program
+    from dractl.cel.issues import Operands
+    from dractl.model import Target
+
+_QUANTITY = "kubernetes.Quantity"
+_DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")
+_GATES = ("DRAConsumableCapacity", "DRAListTypeAttributes")  # they add to what selectors may say
+_WORDS = {"and": "&&", "or": "||", "not": "!", "like": "contains(...), startsWith(...) or matches(...)"}
+_SYMBOLS = {"&": "&&", "|": "||", "<>": "!=", "=~": "matches(...)", "=>": ">=", "=<": "<="}
+_CONSTANTS = {"True": "true", "False": "false", "TRUE": "true", "FALSE": "false", "None": "null", "nil": "null"}
+"""Operators and constants of other languages."""
+_FUNCTIONS = (
+    *("contains", "startsWith", "endsWith", "matches", "find", "findAll", "lowerAscii", "upperAscii", "split", "trim"),
+    *("size", "all", "exists", "exists_one", "filter", "map", "semver", "isSemver", "quantity", "isQuantity"),
+    *("compareTo", "isGreaterThan", "isLessThan", "isInteger", "asInteger", "asApproximateFloat", "add", "sub", "sign"),
+    *("major", "minor", "patch", "includes", "indexOf", "join", "replace", "substring", "bind", "orValue", "hasValue"),
+)
+_UNIT = re.compile(r"[kKMGTPE]i?|m")
+_FILE = re.compile(r"[\w./-]+\.(cel|txt|ya?ml|json)")
+
+
+def help_of(program: Program, target: Target) -> str | None:
+    """A hint for an expression that an API server of ``target`` rejects."""
+    if program.admission == "tooComplex":
+        return of_cost(program.text, target)
+    return of_issues(program.text, program.issues, target) if program.issues else None
+
+
+def of_issues(written: str, issues: Sequence[Issue], target: Target) -> str | None:
+    """A hint for the first of the issues that has one."""
+    if any(issue.is_assignment for issue in issues):
+        return "use == to compare values"
+    return _of_syntax(written, issues) or _of_types(written, issues) or _of_names(written, issues, target)
+
+
+def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
+    """For text that is no expression."""
+    tokens = tokenize(written)
+    ended = any("'<EOF>'" in issue.message and "expecting <EOF>" not in issue.message for issue in issues)
+    if not tokens:
+        return "the expression is empty"
+    if ended and tokens[-1].text in _OPERATORS:
+        return f"the expression ends after {tokens[-1].text}: an operand is missing"
+    if ended:
+        return "the expression ends too early: close its brackets and quotes"
+    if not any("yntax error" in issue.message for issue in issues):
+        return None
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.kind == "name" and token.text.lower() in _WORDS and (after is None or after.text not in (".", ":")):
+            return f"write {_WORDS[token.text.lower()]} instead of {token.text}"
+        pair = token.text + after.text if after is not None and token.end == after.start else ""
+        symbol = pair if pair in _SYMBOLS else token.text
+        if token.kind == "operator" and symbol in _SYMBOLS:
+            return f"write {_SYMBOLS[symbol]} instead of {symbol}"
+        if after is not None and token.text == "in" and after.text == "(":
+            return "write a list in brackets: in [...]"
+        if after is not None and token.kind == "number" and token.end == after.start and _UNIT.fullmatch(after.text):
+            return f'write quantity("{token.text}{after.text}"), and compare with compareTo, as in a.compareTo(b) >= 0'
+    return None
+
+
+_OPERATORS = ("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "!", ".", "in", ",", "?", ":")
+
+
+def _of_types(written: str, issues: Sequence[Issue]) -> str | None:
+    """For operands that cannot be compared."""
+    for issue in issues:
+        operands = issue.operands
+        if operands is None:
+            continue
+        for side in (operands.left, operands.right):
+            if side.startswith("map("):
+                return _name_one(side)
+        if _QUANTITY in (operands.left, operands.right):
+            return _of_quantities(written, issue.offset, operands)
+        break
+    output = next((issue.output for issue in issues if issue.output), "")
+    return _name_one(output) if output.startswith("map(") else None
+
+
+def _of_quantities(written: str, offset: int | None, operands: Operands) -> str:
+    """The comparison as it has to be written, with the user's own operands."""
+    left, right = _sides(written, offset) or ("a", "b" if operands.left == operands.right else '"10Gi"')
+    if operands.left != _QUANTITY:
+        left = f"quantity({left})" if left[:1] in ('"', "'") else f'quantity("{left}")'
+    if operands.right != _QUANTITY:
+        right = f"quantity({right})" if right[:1] in ('"', "'") else f'quantity("{right}")'
+    return f"compare quantities with compareTo: {left}.compareTo({right}) {operands.operator} 0"
+
+
+def _sides(written: str, offset: int | None) -> tuple[str, str] | None:
+    """The operands of the operator at ``offset``, as they are written."""
+    tokens = tokenize(written)
+    at = next((i for i, token in enumerate(tokens) if token.start == offset), None)
+    if not at or at + 1 >= len(tokens):
+        return None
+    left = written[tokens[operand_start(written, at - 1)].start : tokens[at - 1].end]
+    level, last = 0, at
+    for i in range(at + 1, len(tokens)):
+        text = tokens[i].text if tokens[i].kind == "operator" else ""
+        level += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        if level < 0 or (level == 0 and text in ("&&", "||", "?", ":", ",")):
+            break
+        last = i
+    return left, written[tokens[at + 1].start : tokens[last].end]
+
+
+def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | None:
+    """For names that nothing has."""
+    undeclared = next((issue.undeclared for issue in issues if issue.undeclared or issue.undefined), None)
+    if undeclared in _DEVICE:
+        return f"write device.{undeclared}"
+    later = _later(written, target)
+    if later is None and undeclared is None and any(issue.undefined for issue in issues):
+        return f'a device has {", ".join(_DEVICE[:3])}; an attribute reads device.attributes["DOMAIN"].NAME'
+    if later is not None or not undeclared:
+        return later
+    if _FILE.fullmatch(written):
+        return f"for an expression in a file: dractl cel - < {written}"
+    if f"{undeclared}(" in written:
+        near = nearest(undeclared, _FUNCTIONS)
+        return f"did you mean {near}?" if near else None
+    if undeclared in _CONSTANTS:
+        return f"write {_CONSTANTS[undeclared]}"
+    if undeclared.lower() == "device":
+        return "did you mean device?"
+    whole = _dotted(tokenize(written), undeclared)
+    domain, slash, name = whole.partition("/")
+    if slash and name:
+        return f'write device.attributes["{domain}"].{name}'
+    return f'put strings in quotes: "{whole}"; the only variable is device'
+
+
+def _dotted(tokens: Sequence[Token], first: str) -> str:
+    """The name with all that is joined to it by dots, dashes and slashes, without spaces: ``gpu.nvidia.com/type``."""
+    start = next((i for i, token in enumerate(tokens) if token.text == first), None)
+    if start is None:
+        return first
+    found = [tokens[start]]
+    for token in tokens[start + 1 :]:
+        if token.start != found[-1].end or not (token.kind in ("name", "number") or token.text in (".", "-", "/")):
+            break
+        found.append(token)
+    return "".join(token.text for token in found).rstrip(".-/")
+
+
+def of_cost(written: object, target: Target) -> str:
+    """A hint for an expression whose estimated cost exceeds the limit."""
+    if isinstance(written, str) and "!=" in written:
+        from dractl.cel import environment  # not for files without selectors
+
+        with_equal = environment(target, "new").compile(written.replace("!=", "=="))
+        if with_equal.admission == "ok":
+            return "the estimate for != between quantities is unbounded: write !(a == b)"
+    return "the estimate assumes lists and strings of maximum length: avoid loops (all, exists) inside loops"
+
+
+def _name_one(kind: str) -> str:
+    what, name = ("capacity", "memory") if _QUANTITY in kind else ("attributes", "model")
+    return f'this is the map of all {what} in a domain: name one, as in device.{what}["gpu.example.com"].{name}'
+
+
+def _later(written: str, target: Target) -> str | None:
+    """The gate or the release with which the expression compiles."""
+
+    def compiles(release: str, **gates: bool) -> bool:
+        try:
+            from dractl.cel import environment  # not for files without selectors
+
+            return environment(target.of(release, gates), "new").compile(written).ok
+        except UsageError:
+            return False  # the release does not have the gate
+
+    for release in RELEASES[RELEASES.index(target.release) :]:
+        if release != target.release and compiles(release):
+            return f"Kubernetes {release} and later accept it"
+        for gate in _GATES:
+            if compiles(release, **{gate: True}):
+                return f"Kubernetes {release} accepts it if the feature gate {gate} is on"
+    return None
