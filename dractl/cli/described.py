@@ -12,7 +12,6 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Options, everything, find
 from dractl.explain.around.machines import Described, compare as ask
 from dractl.report import explain_machines, explain_text
-from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,9 +87,7 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
 def _text(comparisons: Sequence[Comparison], verbose: int, *, to_file: bool) -> str:
     """The tables; with -v, also the whole answer for each machine that does not serve."""
     out = sys.stdout
-    canvas = Canvas(unicode=False)
-    if not to_file:
-        canvas = Canvas(min(terminal.width(out), 120), terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, cut=out.isatty() and not to_file)
     if not verbose:
         return text

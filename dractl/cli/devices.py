@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +18,6 @@ from dractl.errors import DractlError, InputError, UsageError
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.report import capacity_json, capacity_text
-from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
@@ -186,11 +184,7 @@ def _report(
 
         return capacity_html.devices(stock, offered, faults, [] if unread else _templates(cluster), _hidden(cluster))
 
-    canvas = Canvas(unicode=False)
-    if to_file is None:
-        out = sys.stdout
-        wide = terminal.width(out) if out.isatty() else max(200, terminal.width(out))
-        canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    canvas = terminal.canvas(to_file=to_file, unlimited=200)
     if output == "wide":
         return capacity_text.wide(stock, faults, canvas, _hidden(cluster))
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, driver_options, source, terminal, watching
 from dractl.cluster.kinds import check_namespace
+from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
 from dractl.cluster.state import maps_at, text_at
 from dractl.errors import InputError, UsageError
@@ -18,7 +18,6 @@ from dractl.explain.around.each import without_question
 from dractl.explain.around.groups import groups
 from dractl.explain.unread import both, decided
 from dractl.report import explain_groups, explain_json, explain_text
-from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from dractl.cli.source import Cluster
@@ -210,7 +209,8 @@ def _answer(
     if patch:
         text = _patches(explanations)
     elif output == "text":
-        text = _text(explanations, groups, verbose, several=several, to_file=to_file, aged=aged)
+        now = newest_of(state) if aged else None
+        text = _text(explanations, groups, verbose, several=several, to_file=to_file, now=now)
         screen = terminal.height(sys.stdout)
         if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
@@ -307,19 +307,20 @@ def _render(explanations: list[Explanation], groups: list[Group], output: str, *
 
 
 def _text(
-    explanations: list[Explanation], groups: list[Group], verbose: int, *, several: bool, to_file: bool, aged: bool
+    explanations: list[Explanation],
+    groups: list[Group],
+    verbose: int,
+    *,
+    several: bool,
+    to_file: bool,
+    now: float | None,
 ) -> str:
     """One subject, or each named one, in full; otherwise a table, and with -v each subject that does not fit."""
-    out = sys.stdout
-    canvas = Canvas(unicode=False)
-    if not to_file:
-        wide = min(terminal.width(out), 120)
-        canvas = Canvas(wide, terminal.use_unicode(out, piped=False), terminal.use_color(out))
-    now = time.time() if aged else None
+    canvas = terminal.canvas(to_file=to_file, most=120)
     above = explain_groups.text(groups, canvas) + "\n" if groups else ""
     if not several:
         return above + explain_text.render(explanations, canvas, now=now, every=verbose > 0)
-    text = explain_text.table(explanations, canvas, now=now, screen=0 if to_file else terminal.height(out))
+    text = explain_text.table(explanations, canvas, now=now, screen=0 if to_file else terminal.height(sys.stdout))
     full = [e for e in explanations if not e.fits or e.subject.kind == "Node"] if verbose else []
     if full:
         text += "\n" + explain_text.render(full, canvas, now=now, every=verbose > 1)

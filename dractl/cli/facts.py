@@ -16,7 +16,6 @@ from dractl.facts.images import running
 from dractl.facts.summary import summary
 from dractl.manifests import load
 from dractl.report import facts_text
-from dractl.report.canvas import Canvas
 
 FORMATS = ("text", "json")
 
@@ -53,7 +52,7 @@ def command(
     if output == "json":
         common.write_report(json.dumps(said.to_json(), indent=1, ensure_ascii=False), output_file)
     else:
-        canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout))
+        canvas = terminal.canvas()
         common.write_report(facts_text.render(said, canvas, every=verbose > 0), output_file)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,6 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, Question
 from dractl.model import Target
 from dractl.report import capacity_json, capacity_text
-from dractl.report.canvas import Canvas
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
@@ -292,10 +290,7 @@ def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
 
 
 def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:
-    canvas = Canvas(unicode=False)
-    if not to_file:
-        out = sys.stdout
-        canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
+    canvas = terminal.canvas(to_file=to_file)
     if len(found) > 1:
         return capacity_text.shapes(found, canvas)
     rest = _rest(cluster, found[0], pack)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
@@ -17,7 +16,6 @@ from dractl.drivers.hardware import as_node, machine
 from dractl.errors import InputError, UsageError
 from dractl.manifests import load
 from dractl.report import hardware_list, objects, render_diff
-from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,7 +162,7 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
 def _known_hardware(output: str) -> str:
     if output == "json":
         return hardware_list.to_json()
-    return hardware_list.to_text(Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
+    return hardware_list.to_text(terminal.canvas())
 
 
 # Node names are DNS subdomains: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.

@@ -16,7 +16,6 @@ from dractl.lint.registry import HEADINGS
 from dractl.model.nearest import nearest_names
 from dractl.reasons.registry import REASONS
 from dractl.report import driver_catalogue
-from dractl.report.canvas import Canvas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +76,7 @@ def _driver(name: str, output: str) -> str:
     profile = find(name)
     if output == "json":
         return json.dumps(driver_catalogue.to_json(profile), indent=1, ensure_ascii=False)
-    return driver_catalogue.to_text(profile, Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout)))
+    return driver_catalogue.to_text(profile, terminal.canvas())
 
 
 def _chosen(name: str | None) -> list[Rule]:
@@ -110,7 +109,7 @@ def _near(name: str, known: Mapping[str, Rule]) -> str:
 
 
 def _list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
-    canvas = Canvas(terminal.width(sys.stdout), terminal.use_unicode(sys.stdout))
+    canvas = terminal.canvas()
     wide = max((len(rule.name) for rule in rules), default=0)
     lines = []
     for rule in rules:

@@ -10,6 +10,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TextIO
 
+from dractl.report.canvas import Canvas
 from dractl.report.plain import printable
 
 if TYPE_CHECKING:
@@ -34,22 +35,36 @@ def choose_color(choice: ColorChoice) -> None:
 
 
 def use_color(stream: TextIO) -> bool:
-    """True if ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR or CLICOLOR_FORCE, then the terminal."""
+    """True if ``stream`` gets colour: ``--color``, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE or CLICOLOR, then the
+    terminal. FORCE_COLOR=0 and CLICOLOR=0 switch it off."""
+    said = os.environ.get
     if _Choices.color != "auto":
         return _Choices.color == "always"
-    if os.environ.get("NO_COLOR"):
+    if said("NO_COLOR") or said("FORCE_COLOR") == "0":
         return False
-    if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+    if said("FORCE_COLOR") or said("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
+    if said("CLICOLOR") == "0":
+        return False
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def use_unicode(stream: TextIO, *, piped: bool = True) -> bool:
-    """True if box-drawing characters, arrows and marks can be written to ``stream``; with ``piped`` also if it is not a
-    terminal. PYTHONIOENCODING, which names the encoding explicitly, overrides the locale and the kind of stream."""
+def canvas(*, to_file: object = None, most: int | None = None, unlimited: int = 0) -> Canvas:
+    """Standard output as a report sees it, at most ``most`` columns wide and outside a terminal at least ``unlimited``;
+    with ``to_file`` the file of ``--output-file``, which is UTF-8 and has no colour."""
+    if to_file:
+        return Canvas(max(100, unlimited))
+    out = sys.stdout
+    columns = width(out) if out.isatty() else max(unlimited, width(out))
+    return Canvas(min(columns, most or columns), use_unicode(out), use_color(out))
+
+
+def use_unicode(stream: TextIO) -> bool:
+    """True if box-drawing characters, arrows and marks can be written to ``stream``: by its encoding alone.
+    PYTHONIOENCODING, which names the encoding explicitly, overrides the locale."""
     if not (stream.encoding or "ascii").lower().replace("-", "").startswith("utf"):
         return False
-    return bool(os.environ.get("PYTHONIOENCODING")) or (not _c_locale() and (piped or stream.isatty()))
+    return bool(os.environ.get("PYTHONIOENCODING")) or not _c_locale()
 
 
 def _c_locale() -> bool:

@@ -14,12 +14,13 @@ from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
+from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 
     from dractl.cluster.labels import LabelSelector
     from dractl.cluster.state import ClusterState, Key
@@ -143,14 +144,14 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
     """Every pending pod that DRA concerns, every unallocated claim that none of these uses, workloads whose pods are
     refused, and workloads of manifests whose pods do not exist yet. ``within``: only objects that are there too."""
     named = provided(state.classes)
+    published = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()}
     refused = refused_owners(state)
     files = state if within is None else within
     found: list[Question] = []
     used: set[Key] = set()
     for key, pod in files.all("Pod").items():
-        if not is_pending(pod) or not _in(namespace, key):
-            continue
-        if _concerned(pod, named):
+        waits = is_pending(pod) or text_at(pod, "status", "phase") == "Pending"  # also on its node, for its devices
+        if waits and _in(namespace, key) and _concerned(pod, named, published):
             found.append(Question("Pod", key, pod))
             used |= set(_claim_keys(key[0], pod))
     for kind in files.kinds:
@@ -184,11 +185,15 @@ def everything(state: ClusterState, namespace: str | None, within: ClusterState 
     return found
 
 
-def _concerned(pod: Raw, provided: Container[str]) -> bool:
-    """True if a pod has claims, or wants an extended resource that a class provides."""
+def _concerned(pod: Raw, provided: Container[str], published: AbstractSet[str] = frozenset()) -> bool:
+    """True if a pod has claims, or wants an extended resource that a class provides, or whose devices one of the
+    ``published`` drivers has."""
     if maps_at(pod, "spec", "resourceClaims"):
         return True
-    return any(name in provided or name.startswith(IMPLICIT_PREFIX) for name in wanted(pod))
+    return any(
+        name in provided or name.startswith(IMPLICIT_PREFIX) or not published.isdisjoint(drivers_of(name))
+        for name in wanted(pod)
+    )
 
 
 def _in(namespace: str | None, key: Key) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dractl.cel import environment
 from dractl.cel.tokens import Token, operand_start, tokenize
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest
@@ -162,8 +163,6 @@ def _dotted(tokens: Sequence[Token], first: str) -> str:
 def of_cost(written: object, target: Target) -> str:
     """A hint for an expression whose estimated cost exceeds the limit."""
     if isinstance(written, str) and "!=" in written:
-        from dractl.cel import environment  # not for files without selectors
-
         with_equal = environment(target, "new").compile(written.replace("!=", "=="))
         if with_equal.admission == "ok":
             return "the estimate for != between quantities is unbounded: write !(a == b)"
@@ -180,8 +179,6 @@ def _later(written: str, target: Target) -> str | None:
 
     def compiles(release: str, **gates: bool) -> bool:
         try:
-            from dractl.cel import environment  # not for files without selectors
-
             return environment(target.of(release, gates), "new").compile(written).ok
         except UsageError:
             return False  # the release does not have the gate

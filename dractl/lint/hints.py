@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.cel_hints import of_cost, of_issues
 from dractl.model import Version
 
 if TYPE_CHECKING:
@@ -34,9 +33,13 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             if violation.path[-1] == "deviceClassName":
                 return "a pod names a claim or a template, which in turn names the class"
         case "RC-13" | "DC-04":
+            from dractl.lint.cel_hints import of_issues  # not for files without selectors
+
             written = document.at(violation.path)
             return of_issues(written, violation.issues, target) if isinstance(written, str) else None
         case "RC-14" | "DC-05":
+            from dractl.lint.cel_hints import of_cost
+
             return of_cost(document.at(violation.path), target)
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
             return "the constraint has neither: name the attribute that the devices must share"

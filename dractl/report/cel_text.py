@@ -28,7 +28,7 @@ def render(answer: Answer, canvas: Canvas, *, verbose: bool = False) -> str:
 def _verdict(answer: Answer, canvas: Canvas) -> Iterator[str]:
     program = answer.program
     ok = program.admission == "ok"
-    mark = canvas.paint(canvas.glyph("✓", "v"), "1;32") if ok else canvas.paint(canvas.glyph("✗", "x"), "1;31")
+    mark = canvas.paint(canvas.glyph("✓", "ok"), "1;32") if ok else canvas.paint(canvas.glyph("✗", "x"), "1;31")
     cost = f"cost at most {program.max_cost:,} of {COST_LIMIT:,}" if program.max_cost is not None else ""
     match program.admission:
         case "ok":

@@ -81,7 +81,7 @@ def test_a_deployment_whose_corrections_are_not_enough(tmp_path: Path, capsys: p
         assert explain(str(path), "--hardware", "p5.48xlarge") == 1
         out = capsys.readouterr().out
         assert "deployment ml/web" in out
-        assert "x p5.48xlarge" in out
+        assert "✗ p5.48xlarge" in out
 
 
 def test_which_machines_serve_a_claim(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,10 +89,10 @@ def test_which_machines_serve_a_claim(claim: str, capsys: pytest.CaptureFixture[
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["resourceclaim", "ml/train"]
     assert [line[:2] for line in lines[2:6]] == [
-        ["v", "p5.48xlarge"],
-        ["x", "p4d.24xlarge"],
-        ["x", "trn2.48xlarge"],
-        ["x", "4xH100,2xnic"],
+        ["✓", "p5.48xlarge"],
+        ["✗", "p4d.24xlarge"],
+        ["✗", "trn2.48xlarge"],
+        ["✗", "4xH100,2xnic"],
     ]
     assert [line[2] for line in lines[3:6]] == ["selector-false", "no-slices-for-driver", "not-enough"]
     assert " ".join(lines[7]).startswith("1 of 4 machines can serve it")

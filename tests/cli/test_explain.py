@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, EXAMPLES)
     assert code == 1
-    assert re.search(r"pci0000:17 +2 gpu \| 0 nic", out)
+    assert re.search(r"pci0000:17 +2 gpu · 0 nic", out)
     assert re.search(r"pci0000:5d +1 gpu \(\+1 in use\) \| 1 nic", out)
     assert "To make it fit" in out
     assert "delete pod ml/eval-3" in out
