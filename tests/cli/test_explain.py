@@ -43,10 +43,45 @@ def test_the_example_names_the_roots_and_what_each_holds(capsys: pytest.CaptureF
     code, out, _ = run(capsys, EXAMPLES)
     assert code == 1
     assert re.search(r"pci0000:17 +2 gpu · 0 nic", out)
-    assert re.search(r"pci0000:5d +1 gpu \(\+1 in use\) \| 1 nic", out)
+    assert re.search(r"pci0000:5d +1 gpu \(\+1 in use\) · 1 nic", out)
     assert "To make it fit" in out
     assert "delete pod ml/eval-3" in out
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_pod_that_hangs_on_its_node_is_pending_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Asked for by nobody's name: the scheduler is done with it, the kubelet is not."""
+    objects = busy_cluster()
+    running = next(value for value in objects if value["kind"] == "Pod")
+    running["status"]["phase"] = "Pending"
+    code, out, _ = run(capsys, "-f", dump(tmp_path, *objects))
+    assert (code, "pod default/eval" in out) == (1, True)
+
+
+def test_a_pod_that_wants_a_resource_whose_driver_publishes_devices_is_pending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No class provides nvidia.com/gpu here, and no device plugin."""
+    limits = {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}
+    waits = pod("train", spec={"containers": [{"name": "c", "image": "i", "resources": limits}]})
+    gpu = slice_of("gpu.nvidia.com", "node-1", device("gpu-0"))
+    code, out, _ = run(capsys, "-f", dump(tmp_path, node("node-1"), waits, gpu))
+    assert (code, "pod default/train" in out) == (1, True)
+
+
+def test_an_age_ends_with_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    objects = busy_cluster()
+    waits = pod("train", {"name": "g", "resourceClaimName": "none"})
+    waits["metadata"]["creationTimestamp"] = "2024-05-01T10:00:00Z"
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "train"},
+        "lastTimestamp": "2024-05-01T10:14:00Z",
+    }
+    _, out, _ = run(capsys, "-f", dump(tmp_path, *objects, waits, event))
+    assert "Pending 14m" in out
 
 
 def test_a_release_that_is_not_known_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

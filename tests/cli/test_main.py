@@ -268,7 +268,14 @@ def test_messages_that_nobody_gets_change_no_exit_code(unbuffered: str) -> None:
 
 @pytest.mark.parametrize(
     ("environment", "arguments", "colored"),
-    [({}, [], False), ({"FORCE_COLOR": "1"}, [], True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, [], False)],
+    [
+        ({}, [], False),
+        ({"FORCE_COLOR": "1"}, [], True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, [], False),
+        ({"FORCE_COLOR": "0"}, [], False),
+        ({"CLICOLOR_FORCE": "1"}, [], True),
+        ({"CLICOLOR_FORCE": "1", "FORCE_COLOR": "0"}, [], False),
+    ],
 )
 def test_color_follows_the_environment(environment: dict[str, str], arguments: list[str], colored: bool) -> None:
     done = run("completion", "csh", *arguments, **environment)
