@@ -54,8 +54,9 @@ def test_a_pod_that_hangs_on_its_node_is_pending_too(tmp_path: Path, capsys: pyt
     objects = busy_cluster()
     running = next(value for value in objects if value["kind"] == "Pod")
     running["status"]["phase"] = "Pending"
-    code, out, _ = run(capsys, "-f", dump(tmp_path, *objects))
-    assert (code, "pod default/eval" in out) == (1, True)
+    _, out, _ = run(capsys, "-f", dump(tmp_path, *objects))
+    assert "pod ml/eval" in out
+    assert "scheduled on node-1, whose kubelet has said nothing of it yet" in out
 
 
 def test_a_pod_that_wants_a_resource_whose_driver_publishes_devices_is_pending(
@@ -66,7 +67,7 @@ def test_a_pod_that_wants_a_resource_whose_driver_publishes_devices_is_pending(
     waits = pod("train", spec={"containers": [{"name": "c", "image": "i", "resources": limits}]})
     gpu = slice_of("gpu.nvidia.com", "node-1", device("gpu-0"))
     code, out, _ = run(capsys, "-f", dump(tmp_path, node("node-1"), waits, gpu))
-    assert (code, "pod default/train" in out) == (1, True)
+    assert (code, "pod ml/train" in out) == (1, True)
 
 
 def test_an_age_ends_with_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,8 +77,8 @@ def test_an_age_ends_with_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture
     event = {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": "e", "namespace": "default"},
-        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "train"},
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "namespace": "ml", "name": "train"},
         "lastTimestamp": "2024-05-01T10:14:00Z",
     }
     _, out, _ = run(capsys, "-f", dump(tmp_path, *objects, waits, event))
