@@ -14,7 +14,6 @@ from dractl.cluster import ClusterState, sources
 from dractl.errors import InputError, UsageError
 from dractl.manifests import load
 from dractl.model.releases import NEWEST
-from dractl.report.canvas import Canvas
 from dractl.upgrade import Input, Inputs, path_of, plan
 
 if TYPE_CHECKING:
@@ -122,8 +121,4 @@ def _report(found: Plan, output: str, every: bool, *, to_file: bool) -> str:
         return json.dumps(upgrade_json.value(found), indent=1, ensure_ascii=False)
     from dractl.report import upgrade_text
 
-    out = sys.stdout
-    canvas = Canvas(unicode=False)
-    if not to_file:
-        canvas = Canvas(terminal.width(out), terminal.use_unicode(out, piped=False), terminal.use_color(out))
-    return upgrade_text.render(found, canvas, every=every)
+    return upgrade_text.render(found, terminal.canvas(to_file=to_file), every=every)
