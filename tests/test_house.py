@@ -147,6 +147,7 @@ FLOORS = (
     "discovery",
     "cluster",
     "scheduler",
+    "alignment",
     "capacity",
     "world",
     "upgrade",

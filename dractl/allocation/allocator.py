@@ -104,13 +104,19 @@ class Allocator:
         mappings instead of the objects that :func:`dractl.model.decode` returns.
         """
         _check(node, claims)
-        if self.behaviour is None or self._index is None or self._matcher is None:
+        if self.behaviour is None:
             return NoAllocator(text=self.features.unsupported_text)
         try:
-            built = self._builder(self._index, self._matcher, self.behaviour, node).build(claims)
+            built = self.problem(node, claims)
         except AttemptFailed as failed:
             return Fatal(fault=failed.fault)
         return self._verdict(built, self._search(built.problem, DEFAULT_BUDGET if budget is None else budget), node)
+
+    def problem(self, node: Node, claims: Sequence[ResourceClaim]) -> Built:
+        """The input of the search for claims on a node. Raises AttemptFailed where the attempt ends before it."""
+        if self.behaviour is None or self._index is None or self._matcher is None:
+            raise AttemptFailed(Fault("unsupported", self.features.unsupported_text))
+        return self._builder(self._index, self._matcher, self.behaviour, node).build(claims)
 
     def survey(self, node: Node, claims: Sequence[ResourceClaim]) -> Survey:
         """A node's devices for each request: every stage with the devices that it keeps and loses, and why."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec.structs import replace
 from typer import Argument, Option
 
+from dractl.alignment import uses
 from dractl.capacity import copies, inventory, place, plugins, problems
 from dractl.capacity.placing import BUDGET
 from dractl.cel import environment
@@ -18,8 +19,11 @@ from dractl.errors import DractlError, InputError, UsageError
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.report import capacity_json, capacity_text
+from dractl.report.alignment import fleet
+from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
+    from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
     from dractl.cli.source import Cluster
 
@@ -67,6 +71,9 @@ By = Annotated[
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
+Alignment = Annotated[
+    bool, Option("--alignment", help="Show what is allocated by its share of the best alignment, the worst first.")
+]
 Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
 
 
@@ -80,6 +87,7 @@ def command(
     selector: Selector = None,
     state: State = None,
     by: By = "node",
+    alignment: Alignment = False,
     watch: Watch = False,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
@@ -125,6 +133,8 @@ def command(
         )
         if cluster.sources.names:
             raise InputError(f"no file {cluster.sources.names[0]}", hint="name what to list with --node, --driver ...")
+        if alignment and output in ("table", "wide"):
+            return fleet(_uses(cluster, node), terminal.canvas(to_file=output_file, unlimited=200))
         return _report(cluster, node, driver, device_class, selector, states, by=by, output=output, to_file=output_file)
 
     if watch:
@@ -174,20 +184,29 @@ def _report(
     offered = tuple(p for p in offered if node in (None, p.node)) if driver is None and device_class is None else ()
     if output == "json":
         rights, assumed = cluster.state.rights, cluster.live_release_assumed
-        return capacity_json.devices(stock, offered, faults, cluster.features.release, rights, assumed=assumed)
+        release, uses = cluster.features.release, _uses(cluster, node)
+        return capacity_json.devices(stock, offered, faults, release, rights, uses=uses, assumed=assumed)
     if output == "openmetrics":
         from dractl.report import capacity_openmetrics
 
-        return capacity_openmetrics.render(stock, offered)
+        return capacity_openmetrics.render(stock, offered, _uses(cluster, node))
     if output == "html":
         from dractl.report import capacity_html
 
-        return capacity_html.devices(stock, offered, faults, [] if unread else _templates(cluster), _hidden(cluster))
+        templates = [] if unread else _templates(cluster)
+        return capacity_html.devices(stock, offered, faults, templates, _hidden(cluster), _uses(cluster, node))
 
     canvas = terminal.canvas(to_file=to_file, unlimited=200)
     if output == "wide":
-        return capacity_text.wide(stock, faults, canvas, _hidden(cluster))
+        return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node))
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)
+
+
+def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
+    """The alignment of what is allocated, on one node or everywhere."""
+    with terminal.progress() as tell:
+        found = uses(Scheduler(cluster.state, cluster.features), tell)
+    return tuple(use for use in found if node in (None, use.node))
 
 
 def _check_names(

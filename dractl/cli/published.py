@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dractl.cli import terminal
 from dractl.cli.node import read_node
@@ -134,7 +134,8 @@ def _of_machine(
     if not rendering.slices:
         hint = "`dractl discover` shows the hardware" if option.startswith("--devices") else None
         raise InputError(f"{option}: no known driver would publish a device here", hint=hint)
-    return sources.of_objects(rendering.objects)
+    source: Literal["snapshot", "hardware"] = "hardware" if option.startswith("--hardware") else "snapshot"
+    return sources.of_objects(rendering.objects).on({options.node_name: (machine, source)})
 
 
 def nodes(source: str, target: Target) -> ClusterState:
@@ -142,8 +143,10 @@ def nodes(source: str, target: Target) -> ClusterState:
     machine, with the labels that its node certainly has."""
     if Path(source).exists():
         return read(source, target)
-    rendering = render(machine(source), Options("node-1", target), device_classes=True)
+    added = machine(source)
+    rendering = render(added, Options("node-1", target), device_classes=True)
     if not rendering.slices:
         raise InputError(f"--add {source}: no known driver would publish a device there")
     metadata = {"name": "node-1", "labels": labels_of(source)}
-    return sources.of_objects([*rendering.objects, {"apiVersion": "v1", "kind": "Node", "metadata": metadata}])
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    return sources.of_objects([*rendering.objects, node]).on({"node-1": (added, "hardware")})

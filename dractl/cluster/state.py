@@ -7,7 +7,7 @@ that the input lacks is *not in the input*, which is another thing than that no 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.model import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceClaimTemplate, ResourceSlice
     from dractl.model.reader import Path
+    from dractl.topology.machine import Machine
+
+    Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
 Key = tuple[str, str]  # namespace ("" for what is cluster-scoped), name
 T = TypeVar("T")
@@ -79,10 +82,11 @@ class ClusterState:
     """The objects of a cluster by kind and name. It never changes: :meth:`replace` makes another one.
 
     ``rights`` tells which objects could not be read; those that are missing for that reason may exist. ``read_at``
-    (seconds since 1970) is when a live cluster began to be read.
+    (seconds since 1970) is when a live cluster began to be read. ``machines``: by node its hardware, where it is known,
+    and from where: a ``snapshot``, or the description of ``hardware``.
     """
 
-    __slots__ = ("_claims_of_pods", "_decoded", "_events_of", "_kinds", "read_at", "release", "rights")
+    __slots__ = ("_claims_of_pods", "_decoded", "_events_of", "_kinds", "machines", "read_at", "release", "rights")
 
     def __init__(
         self,
@@ -91,6 +95,7 @@ class ClusterState:
         release: str | None = None,
         rights: Rights = WHOLE,
         read_at: float | None = None,
+        machines: Machines | None = None,
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
@@ -99,6 +104,7 @@ class ClusterState:
         self.release = release
         self.rights = rights
         self.read_at = read_at
+        self.machines: Machines = machines or {}
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
@@ -172,7 +178,12 @@ class ClusterState:
         return self._with({**self._kinds, **kinds})
 
     def _with(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
-        return ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at)
+        return ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at, self.machines)
+
+    def on(self, machines: Machines) -> ClusterState:
+        """The state with the hardware of nodes."""
+        known = {**self.machines, **machines}
+        return ClusterState(self._kinds, self._decoded, self.release, self.rights, self.read_at, known)
 
     def merged(self, other: ClusterState) -> ClusterState:
         """Both states' objects; where both have one, that of ``other``."""
@@ -181,7 +192,8 @@ class ClusterState:
             kinds[kind] = {**kinds.get(kind, {}), **other.all(kind)}
         rights = self.rights if self.rights.unread else other.rights
         decoded = {**self._decoded, **other._decoded}
-        return ClusterState(kinds, decoded, self.release or other.release, rights, self.read_at or other.read_at)
+        release, read_at = self.release or other.release, self.read_at or other.read_at
+        return ClusterState(kinds, decoded, release, rights, read_at, {**self.machines, **other.machines})
 
     # -- objects as the allocator takes them --
 

@@ -125,7 +125,7 @@ def _published(rendering: Rendering, machine: Machine) -> Iterable[Published]:
         driver = one["spec"]["driver"]
         for device in one["spec"].get("devices", ()):
             attributes = device.get("attributes", {})
-            bdf = _address(device["name"], attributes) or by_name.get(device["name"])
+            bdf = address(device["name"], attributes) or by_name.get(device["name"])
             yield Published(
                 driver=driver,
                 name=device["name"],
@@ -153,7 +153,7 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
     return reasons
 
 
-def _address(name: str, attributes: Mapping[str, Any]) -> str | None:
+def address(name: str, attributes: Mapping[str, Any]) -> str | None:
     """The PCI address that a device gives as an attribute, or else in its name."""
     given = next((text for key in _ADDRESSES if (text := attributes.get(key, {}).get("string"))), None)
     if given:

@@ -12,6 +12,7 @@ from dractl.model.camelcase import camel_case
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dractl.alignment import Alignment
     from dractl.cluster.devices import Holder
     from dractl.explain.fixes.steps import Step
     from dractl.explain.unread import Blind
@@ -235,6 +236,7 @@ class Explanation(Struct, frozen=True):
     alike: tuple[str, ...] = ()  # other pods of ``workload`` that get the same answer
     workload: str = ""  # kind namespace/name
     unread: tuple[Blind, ...] = ()  # what may not be read, so that the answer lacks something
+    alignment: tuple[Alignment, ...] = ()  # of an allocated subject, by kinds of devices
 
     @property
     def title(self) -> str:

@@ -24,6 +24,7 @@ from dractl.reasons.phrases import Names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dractl.alignment import Alignment
     from dractl.cluster.devices import Devices
     from dractl.explain.answer import Conflict, Fix, Subject
     from dractl.explain.ask import Question
@@ -48,6 +49,7 @@ class Parts(Struct, frozen=True):
     then: tuple[NextStep, ...] = ()
     notes: tuple[str, ...] = ()
     blind: tuple[Blind, ...] = ()
+    alignment: tuple[Alignment, ...] = ()
 
 
 def build(
@@ -92,6 +94,7 @@ def build(
         ),
         notes=(*refused(scheduler.state, scheduler.features, question), *parts.notes),
         unread=blind,
+        alignment=parts.alignment,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,
         devices=inventory.of_node(scheduler, devices, nearest, case.surveys[nearest])

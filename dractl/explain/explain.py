@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.alignment import Aligner
 from dractl.capacity.gangs import Undecided, unchecked, waiting
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.pods import is_pending
+from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import text_at
 from dractl.explain import inquire, settled
 from dractl.explain.answer import Explanation, Subject
@@ -69,6 +71,11 @@ class Explainer:
         self.devices = Devices(state, self.scheduler.slices)
         self.groups: dict[tuple[str, Key], Gang] = {}
 
+    @cached_property
+    def aligner(self) -> Aligner:
+        """Judges allocations of this cluster."""
+        return Aligner(self.scheduler)
+
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
         place the pod, where it has been made already."""
@@ -93,7 +100,9 @@ class Explainer:
         subject = Subject(question.kind, *question.key)
         claim = claim_question(self.state, question)
         if claim.allocated:
-            return self._answer(question, subject, *settled.allocated_claim(claim))
+            conclusion, parts = settled.allocated_claim(claim)
+            parts = replace(parts, alignment=self.aligner.of_claims([claim.value] if claim.value else []))
+            return self._answer(question, subject, conclusion, parts)
         users = [q for q in pods_using(self.state, question.key) if is_pending(q.value)]
         if users and question.kind == "ResourceClaim":
             note = f"seen from pod {'/'.join(users[0].key)}, which uses it"
@@ -107,6 +116,10 @@ class Explainer:
         scheduler places it, or the driver takes its claims."""
         claims = enter(self.state, question.value).claims
         conclusion, parts = settled.placed_pod(self.scheduler, question, claims)
+        if not ended(question.value):
+            node = text_at(question.value, "spec", "nodeName")
+            values = [claim.value for claim in claims if claim.allocated and claim.value]
+            parts = replace(parts, alignment=self.aligner.of_claims(values, node))
         cause = conclusion.causes[0] if conclusion.causes else None
         if isinstance(cause, PlacedByHand) or (isinstance(cause, NotPrepared) and cause.faults):
             case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))

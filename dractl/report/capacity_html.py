@@ -11,11 +11,13 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
+from dractl.report.alignment import STYLE, fleet_section
 from dractl.report.page import bullets, page, table, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
 
 _MANY = 60  # nodes from which equal ones share a card
@@ -40,6 +42,7 @@ def devices(
     problems: Sequence[Problem],
     fits: Sequence[Fit] = (),
     hidden: str = "",
+    uses: Sequence[Use] = (),
 ) -> str:
     """The cluster's devices by node and PCIe root. ``fits`` are shapes whose further copies each node counts;
     ``hidden`` says that not every claim may be read."""
@@ -48,7 +51,8 @@ def devices(
     if counts["unknown"]:
         title += f", {counts['unknown']} unknown"
     note = [f"<p>{escape(hidden)}</p>"] if hidden else []
-    parts = [*note, *_problems(problems), *_shapes(fits), *_plugins(plugins), *_cards(stock.devices, _by_node(fits))]
+    cards = _cards(stock.devices, _by_node(fits))
+    parts = [*note, *_problems(problems), *fleet_section(uses), *_shapes(fits), *_plugins(plugins), *cards]
     return _page("Devices", title, parts, stock)
 
 
@@ -259,7 +263,7 @@ def _page(kind: str, title: str, parts: Iterable[str], stock: Stock, taken: froz
     selects = _select("driver", drivers) + _select("model", models) + _select("state", sorted(present))
     top = [f"<h1>{escape(title)}</h1>", f'<form class="filters">{selects}</form><div class="legend">{legend}</div>']
     return page(
-        f"dractl: {kind}", [*top, *parts, '<output class="about" aria-live="polite"></output>'], _STYLE, _SCRIPT
+        f"dractl: {kind}", [*top, *parts, '<output class="about" aria-live="polite"></output>'], _STYLE + STYLE, _SCRIPT
     )
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
+from dractl.report.alignment import use_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
     from dractl.capacity.summaries import Amount, Partitions, Shared
     from dractl.cluster.devices import Holder
@@ -25,6 +27,7 @@ def devices(
     release: str,
     rights: Rights = WHOLE,
     *,
+    uses: Sequence[Use] = (),
     assumed: bool = False,
 ) -> str:
     """The inventory of a cluster as far as ``rights`` go. ``assumed``: nobody named the release.
@@ -50,6 +53,8 @@ def devices(
             for p in problems
         ),
     }
+    if uses:
+        members["alignments"] = _list(map(use_json, uses))
     if rights.unread:
         members["unread"] = _list(rights.as_json())
     return "{\n" + ",\n".join(f' "{name}": {value}' for name, value in members.items()) + "\n}"

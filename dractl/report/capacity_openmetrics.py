@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from dractl.alignment import Alignment, Use
     from dractl.capacity import PluginRow, Stock
 
 
-def render(stock: Stock, plugins: Sequence[PluginRow]) -> str:
+def render(stock: Stock, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:
     """The OpenMetrics text format, version 1.0."""
     counts = Counter((row.id.driver, row.node or "", row.model or "", row.state) for row in stock.devices)
     lines = ["# TYPE dractl_devices gauge", "# HELP dractl_devices Devices of ResourceSlices by state."]
@@ -24,7 +25,29 @@ def render(stock: Stock, plugins: Sequence[PluginRow]) -> str:
         for state, count in (("allocatable", plugin.allocatable), ("requested", plugin.requested)):
             labels = _labels(node=plugin.node, resource=plugin.resource, state=state)
             lines.append(f"dractl_plugin_units{labels} {count}")
+    lines += _alignments(uses)
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _alignments(uses: Sequence[Use]) -> Iterator[str]:
+    if not uses:
+        return
+    each = [(use, found) for use in uses for found in use.alignments]
+    yield "# TYPE dractl_alignment_pairs gauge"
+    yield "# HELP dractl_alignment_pairs Pairs of allocated devices that belong together, by level."
+    for use, found in each:
+        for level, count in found.levels.items():
+            yield f"dractl_alignment_pairs{_of(use, found, level=level)} {count}"
+    yield "# TYPE dractl_alignment_share gauge"
+    yield "# HELP dractl_alignment_share Part of the pairs as near as in the best allocation on the free node."
+    for use, found in each:
+        if found.share is not None:
+            yield f"dractl_alignment_share{_of(use, found)} {found.share[0]:.4g}"
+
+
+def _of(use: Use, found: Alignment, **more: str) -> str:
+    kinds = "-".join(found.kinds)
+    return _labels(node=use.node or "", pod=use.pod or "", claims=",".join(use.claims), kinds=kinds, **more)
 
 
 def _labels(**labels: str) -> str:

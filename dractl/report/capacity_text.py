@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.report.alignment import percent
 from dractl.report.plain import printable, wrap
 from dractl.report.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
     from dractl.explain.answer import Reason
     from dractl.report.canvas import Canvas
@@ -156,9 +158,10 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
     return canvas.plain("\n".join(lines) + "\n")
 
 
-def wide(stock: Stock, problems: Sequence[Problem], canvas: Canvas, hidden: str = "") -> str:
-    """A line for each device; ``hidden`` as in :func:`devices`."""
-    head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE")
+def wide(stock: Stock, problems: Sequence[Problem], canvas: Canvas, hidden: str = "", uses: Sequence[Use] = ()) -> str:
+    """A line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the share of the best."""
+    head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE", "ALIGNED")
+    aligned = {claim: percent(use.share) for use in reversed(uses) for claim in use.claims}
     lines = []
     for row in stock.devices:
         left = ", ".join(f"{a.name} {a.left} of {a.total}" for a in row.capacity if a.consumed != "0")
@@ -175,6 +178,7 @@ def wide(stock: Stock, problems: Sequence[Problem], canvas: Canvas, hidden: str 
                 _some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
                 _some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
                 next((holder.since for holder in row.holders if holder.since), "-"),
+                next((aligned[holder.claim] for holder in row.holders if holder.claim in aligned), "-"),
             )
         )
     if not lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from dractl.report import explain_groups
+from dractl.report import alignment, explain_groups
 from dractl.report.page import cell, page, table
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def render(explanations: Sequence[Explanation], groups: Sequence[Group] = (), ot
     """The page: the groups, then a section for each subject, or ``otherwise`` if there is none."""
     title = explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
     parts = [*(part for group in groups for part in _group(group)), *(p for e in explanations for p in _section(e))]
-    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE)
+    return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE + alignment.STYLE)
 
 
 def _group(group: Group) -> Iterator[str]:
@@ -75,6 +75,7 @@ def _section(e: Explanation) -> Iterator[str]:
         yield from _reasons(e)
     if len(e.nodes) > 1:
         yield from _nodes(e.nodes)
+    yield from alignment.section(e.alignment)
     if not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
     if e.scheduler_message:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
-from dractl.report import explain_groups
+from dractl.report import alignment, explain_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +82,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         ],
         **({"next": plain(e.next)} if e.next else {}),
         "notes": list(e.notes),
+        **({"alignment": [alignment.as_json(one) for one in e.alignment]} if e.alignment else {}),
         **({"unread": [_unread(one) for one in e.unread]} if e.unread else {}),
         **({"devices": plain(e.devices), "drivers": plain(e.drivers)} if e.subject.kind == "Node" else {}),
     }

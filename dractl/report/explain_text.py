@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dractl.explain.answer import SEVERITY
+from dractl.report import alignment
 from dractl.report.plain import plural, printable, wrap
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
         return
     if e.fits:
         yield from _allocations(e, canvas, _EVERYTHING if every else 3)
+        yield from _alignment(e, canvas)
         yield from _next(e, canvas)
         return
     if e.funnel:
@@ -426,6 +428,18 @@ def _allocations(e: Explanation, canvas: Canvas, most: int) -> Iterator[str]:
             else:
                 yield f"    {request}"
                 yield f"      {device}"
+
+
+def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
+    """How near the devices are to each other, and how near they could be."""
+    if e.alignment:
+        yield ""
+        yield f"  {canvas.paint('Alignment', '1')}"
+    for heading, text in alignment.lines(e.alignment):
+        if heading:
+            yield from _wrapped(f"    {heading}  ", text, canvas, hanging=6 + len(heading))
+        else:
+            yield from _wrapped("      ", text, canvas, hanging=8) if "  " not in text else [f"      {text}"]
 
 
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:

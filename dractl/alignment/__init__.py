@@ -1,0 +1,13 @@
+"""How near to each other the devices of an allocation are, and how near they could be.
+
+from dractl.alignment import Aligner
+Aligner(scheduler).of_claims(claims, node)      # one Alignment for each two kinds of devices that belong together
+"""
+
+from __future__ import annotations
+
+from dractl.alignment.aligner import Aligner
+from dractl.alignment.fleet import Use, uses
+from dractl.alignment.quality import Alignment, Pair, share
+
+__all__ = ["Aligner", "Alignment", "Pair", "Use", "share", "uses"]

@@ -1,0 +1,266 @@
+"""The alignment of claims that are allocated in a cluster."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from dractl.alignment.best import Best, Grid, TooMany, best, taken
+from dractl.alignment.distance import KINDS, NOWHERE, Levels, distance, kind, place
+from dractl.alignment.improvement import candidates
+from dractl.alignment.pairing import paired
+from dractl.alignment.quality import Alignment, Pair, counted, levels, share
+from dractl.allocation import AllocatedState, Allocator, DeviceID
+from dractl.allocation.faults import AttemptFailed
+from dractl.cluster.devices import Devices, result_device
+from dractl.cluster.state import maps_at, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dractl.alignment.distance import Distance, Place
+    from dractl.alignment.pairing import Positions
+    from dractl.alignment.quality import Constraint
+    from dractl.model import Node, ResourceClaim
+    from dractl.scheduler.attempt import Scheduler
+
+    Raw = Mapping[str, Any]
+
+_UNKNOWN = "it depends on levels that nothing tells"
+_MANY = "there are too many allocations to compare"
+
+
+class Aligner:
+    """Judges allocations in one cluster."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.state = scheduler.state
+        # What a node could give does not depend on the bugs of the release's search.
+        features = replace(scheduler.features, upstream_bugs=False)
+        self.features = features
+        self.devices = Devices(self.state, scheduler.slices)
+        self.allocator = Allocator(scheduler.slices, self.state.classes, features=features)
+        self.nodes = {text_at(node, "metadata", "name"): node for node in scheduler.nodes}
+        self.levels = {name: Levels.of(machine, source) for name, (machine, source) in self.state.machines.items()}
+        self._homes: dict[tuple[str, str], dict[str, str | None]] = {}
+        self._known: dict[object, Best | None] = {}
+        self._places: dict[tuple[DeviceID, str | None], Place] = {}
+
+    def node_of(self, claims: Sequence[Raw]) -> str | None:
+        """The node of allocated claims: the only one that has devices of them; None for several, and for none."""
+        found = {self._home(device) for device in _allocated(claims)} - {None}
+        return found.pop() if len(found) == 1 else None
+
+    def of_claims(self, claims: Sequence[Raw], node: str | None = None) -> tuple[Alignment, ...]:
+        """The alignments of the devices of claims that one pod uses: one for each two kinds that it has.
+
+        ``node``: where the pod runs, else the devices' own."""
+        where = self.node_of(claims) if node is None else node
+        devices = _allocated(claims)
+        places = {device: self._place(device, where) for device in devices}
+        found = []
+        for kinds in KINDS:
+            first, second = ([d for d in devices if places[d].kind == kind] for kind in kinds)
+            if first and (len(first) > 1 if kinds[0] == kinds[1] else second):
+                found.append(self._alignment(kinds, first, second, places, claims, where))
+        return tuple(found)
+
+    def _home(self, device: DeviceID) -> str | None:
+        """The node that a device is on; None for one that several nodes reach, or that no slice has."""
+        pool = (device.driver, device.pool)
+        if pool not in self._homes:
+            self._homes[pool] = {
+                published.name: item.spec.node_name or published.node_name
+                for item in self.devices.pool(*pool)
+                for published in item.spec.devices
+            }
+        return self._homes[pool].get(device.device)
+
+    @cached_property
+    def _held(self) -> dict[str | None, list[ResourceClaim]]:
+        """Allocated claims by the nodes whose devices they have; those of other devices on every node."""
+        found: dict[str | None, list[ResourceClaim]] = {node: [] for node in self.nodes}
+        for claim in self.state.claims:
+            allocation = claim.status.allocation if claim.status is not None else None
+            results = allocation.devices.results if allocation is not None else ()
+            homes = {self._home(DeviceID(r.driver, r.pool, r.device)) for r in results}
+            for node in found if None in homes else homes & found.keys():
+                found[node].append(claim)
+        return found
+
+    def _place(self, device: DeviceID, node: str | None) -> Place:
+        key = (device, node)
+        if key not in self._places:
+            published = self.devices.get(device)
+            if published is None or node is None or self._home(device) != node:
+                self._places[key] = replace(NOWHERE, kind=kind(device.driver))
+            else:
+                self._places[key] = place(device.driver, published, self.levels.get(node))
+        return self._places[key]
+
+    def _alignment(
+        self,
+        kinds: tuple[str, str],
+        first: Sequence[DeviceID],
+        second: Sequence[DeviceID],
+        places: Mapping[DeviceID, Place],
+        claims: Sequence[Raw],
+        node: str | None,
+    ) -> Alignment:
+        known = self.levels.get(node or "")
+        every = [*first, *second]
+        between = paired(
+            range(len(first)),
+            None if kinds[0] == kinds[1] else range(len(first), len(every)),
+            lambda a, b: distance(places[every[a]], places[every[b]], known).far,
+        )
+        distances = [distance(places[every[a]], places[every[b]], known) for a, b in between]
+        pairs = tuple(
+            Pair(str(every[a]), str(every[b]), d.level, d.source) for (a, b), d in zip(between, distances, strict=True)
+        )
+        found = Alignment(kinds, pairs, levels(distances))
+        if node is None or node not in self.nodes:
+            return replace(found, why="its devices are not on one node")
+        return self._compared(found, distances, claims, node)
+
+    def _compared(self, found: Alignment, distances: Sequence[Distance], claims: Sequence[Raw], node: str) -> Alignment:
+        """The alignment with the best that the node could give."""
+        wanted = [self.state.decode(claim) for claim in claims]
+        keys = {claim.metadata.full_name for claim in wanted}
+        held = [c for c in self._held.get(node, ()) if c.metadata.full_name not in keys]
+        now = self.allocator.replace(state=AllocatedState.from_claims(held, self.features))
+        try:
+            free_positions = self._best(self.allocator, node, wanted, found, len(distances))
+            now_positions = self._best(now, node, wanted, found, len(distances))
+        except TooMany:
+            return replace(found, why=_MANY)
+        except AttemptFailed as failed:
+            return replace(found, why=failed.fault.text)
+        if free_positions is None:
+            gone = [d for d in _allocated(claims) if not self._place(d, node).known]
+            return replace(found, why=f"{gone[0]} is in no slice of {node}" if gone else _UNKNOWN)
+        found = replace(found, best_free=counted(free_positions), share=share(distances, free_positions))
+        if now_positions is None:
+            return found
+        found = replace(found, best_now=counted(now_positions), share_now=share(distances, now_positions))
+        if found.share_now is not None and found.share_now[1] < 1:
+            found = replace(found, improvement=self._improvement(now, node, claims, found, now_positions))
+        return found
+
+    def _best(
+        self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim], found: Alignment, pairs: int
+    ) -> Positions | None:
+        """The positions of the best allocation; None if it depends on what is unknown, or there is none."""
+        best = self.best(allocator, node, claims, found.kinds, pairs)
+        return None if best is None else best.positions
+
+    def best(
+        self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim], kinds: tuple[str, str], pairs: int
+    ) -> Best | None:
+        """The best aligned allocation of claims; None if it depends on levels that are unknown, or there is none.
+
+        Raises TooMany and AttemptFailed."""
+        built = allocator.problem(self._node(node), claims)
+        known = self.levels.get(node)
+        numbers: dict[Place, int] = {}
+        of = []
+        for offer in built.devices.offers:
+            where = NOWHERE if offer.candidate is None else self._place(offer.candidate.id, node)
+            of.append(numbers.setdefault(where, len(numbers)))
+        slots = taken(built, {f"{c.metadata.full_name} {name}" for c in claims for name in _requests(c)})
+        # Equal nodes have equal answers.
+        key = (built.problem, tuple(of), tuple(numbers), slots, kinds, pairs, id(known))
+        if key not in self._known:
+            places = list(numbers)
+            near = best(built.problem, _grid(of, places, known, near=True), slots, kinds, pairs)
+            far = near
+            both = [where for where in places if where.kind in kinds]
+            if any(distance(a, b, known).level is None for a, b in combinations_with_replacement(both, 2)):
+                far = best(built.problem, _grid(of, places, known, near=False), slots, kinds, pairs)
+            agree = near is not None and far is not None and near.positions == far.positions
+            self._known[key] = near if agree else None
+        return self._known[key]
+
+    def _node(self, name: str) -> Node:
+        node: Node = self.state.decode(self.nodes[name])
+        return node
+
+    def _improvement(
+        self, now: Allocator, node: str, claims: Sequence[Raw], found: Alignment, best_now: Positions
+    ) -> Constraint | None:
+        """A constraint with which the scheduler's first choice is as good as the best one."""
+        asked_in = _asking(found, claims)
+        if asked_in is None:
+            return None  # no constraint covers requests of several claims
+        claim, names = asked_in
+        for constraint, changed in candidates(claims[claim], names):
+            asked = [self.state.decode(changed if n == claim else c) for n, c in enumerate(claims)]
+            picks = self._first(now, node, asked)
+            if picks is not None and self._positions(picks, found.kinds, node) == best_now:
+                return constraint
+        return None
+
+    def _first(self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim]) -> list[DeviceID] | None:
+        """The devices that the scheduler chooses."""
+        results = getattr(allocator.allocate(self._node(node), claims), "results", None)
+        if results is None:
+            return None
+        return [DeviceID(d.driver, d.pool, d.device) for r in results for d in r.devices.results if not d.admin_access]
+
+    def _positions(self, devices: Sequence[DeviceID], kinds: tuple[str, str], node: str) -> Positions:
+        known = self.levels.get(node)
+        places = [self._place(device, node) for device in devices]
+
+        def far(a: int, b: int) -> int:
+            return distance(places[a], places[b], known).far
+
+        first, second = ([n for n, p in enumerate(places) if p.kind == kind] for kind in kinds)
+        found = paired(first, None if kinds[0] == kinds[1] else second, far)
+        return tuple(sorted((far(a, b) for a, b in found), reverse=True))
+
+
+def _grid(of: Sequence[int], places: Sequence[Place], known: Levels | None, *, near: bool) -> Grid:
+    """The distances of places; unknown ones as ``near`` as they can be, or as far."""
+    memory: dict[tuple[int, int], int] = {}
+
+    def far(a: int, b: int) -> int:
+        key = (a, b) if a <= b else (b, a)
+        if key not in memory:
+            found = distance(places[a], places[b], known)
+            memory[key] = found.near if near else found.far
+        return memory[key]
+
+    return Grid(of, [place.kind for place in places], far)
+
+
+def _allocated(claims: Sequence[Raw]) -> list[DeviceID]:
+    return [
+        result_device(result)
+        for claim in claims
+        for result in maps_at(claim, "status", "allocation", "devices", "results")
+        if result.get("adminAccess") is not True
+    ]
+
+
+def _requests(claim: ResourceClaim) -> list[str]:
+    """The full names of the requests and alternatives that have devices."""
+    allocation = claim.status.allocation if claim.status is not None else None
+    return [result.request for result in allocation.devices.results] if allocation is not None else []
+
+
+def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int, list[list[str]]] | None:
+    """The only claim that asks for the devices of an alignment, and its requests for each kind."""
+    both = [{pair.a for pair in found.pairs}, {pair.b for pair in found.pairs}]
+    sides = [both[0] | both[1]] if found.kinds[0] == found.kinds[1] else both
+    asking = set()
+    names: list[dict[str, None]] = [{} for _ in sides]
+    for number, claim in enumerate(claims):
+        for result in maps_at(claim, "status", "allocation", "devices", "results"):
+            for side, devices in enumerate(sides):
+                if str(result_device(result)) in devices:
+                    asking.add(number)
+                    names[side].setdefault(text_at(result, "request").partition("/")[0])
+    return (asking.pop(), [list(those) for those in names]) if len(asking) == 1 else None

@@ -1,0 +1,89 @@
+"""An alignment as a value: the pairs of two kinds, their levels, and the share of the best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dractl.alignment.distance import level_of
+from dractl.alignment.pairing import at_least_as_near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dractl.alignment.distance import Distance
+    from dractl.alignment.pairing import Positions
+
+Share = tuple[float, float]
+"""The lowest and the highest part that is possible; equal where every level is known."""
+
+
+class Pair(Struct, frozen=True):
+    """Two devices (``driver/pool/device``), the level between them (None: unknown), and where it is known from:
+    ``slices``, a ``snapshot`` of the node, or the description of ``hardware``."""
+
+    a: str
+    b: str
+    level: str | None
+    source: str
+
+
+class Constraint(Struct, frozen=True):
+    """A constraint with which the scheduler finds the best devices that are free. ``parts``: the requests are split
+    into so many equal groups, each with a constraint of its own."""
+
+    match_attribute: str
+    requests: tuple[str, ...]
+    parts: int = 1
+
+    @property
+    def text(self) -> str:
+        """The constraint in words."""
+        each = f" for each of {self.parts} equal parts" if self.parts > 1 else ""
+        return f"matchAttribute {self.match_attribute} over {', '.join(self.requests)}{each}"
+
+
+class Alignment(Struct, frozen=True):
+    """How near the devices of two kinds (or of one, with each other) are.
+
+    ``levels`` counts the pairs of each level. ``best_free`` are those of the best allocation of the same requests on
+    the node if nothing else is held, ``best_now`` beside what others hold; None where they are not known, for the
+    reason ``why``. ``share``: sorted by level, the part of the pairs that are at least as near as those of
+    ``best_free``. ``share_now`` compares with ``best_now``. ``improvement`` is a constraint that leads to it.
+    """
+
+    kinds: tuple[str, str]
+    pairs: tuple[Pair, ...]
+    levels: Mapping[str, int]
+    best_free: Mapping[str, int] | None = None
+    best_now: Mapping[str, int] | None = None
+    share: Share | None = None
+    share_now: Share | None = None
+    improvement: Constraint | None = None
+    why: str = ""
+
+    @property
+    def best(self) -> bool:
+        """True if no allocation is better aligned."""
+        return self.share is not None and self.share[0] == 1
+
+
+def counted(positions: Iterable[int]) -> dict[str, int]:
+    """Pairs by level, the nearest first."""
+    return {level_of(number): count for number, count in sorted(Counter(positions).items())}
+
+
+def levels(distances: Sequence[Distance]) -> dict[str, int]:
+    """Pairs by level, the nearest first; ``unknown`` last."""
+    found = counted(d.near for d in distances if d.level is not None)
+    unknown = sum(d.level is None for d in distances)
+    return {**found, **({"unknown": unknown} if unknown else {})}
+
+
+def share(distances: Sequence[Distance], best: Positions) -> Share:
+    """The part of the pairs that are at least as near as those of the best allocation."""
+    number = len(best)
+    low = at_least_as_near([d.far for d in distances], best) / number
+    return low, at_least_as_near([d.near for d in distances], best) / number

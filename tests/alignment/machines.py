@@ -1,0 +1,48 @@
+"""Claims that hold devices of a described machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dractl.alignment import Aligner
+from dractl.allocation import Features
+from dractl.cluster import sources
+from dractl.drivers import Options, render
+from dractl.drivers.hardware import machine
+from dractl.model import Target
+from dractl.scheduler.attempt import Scheduler
+from tests.explain.cluster import claim, node, request
+
+if TYPE_CHECKING:
+    from dractl.alignment import Alignment
+    from dractl.cluster.state import ClusterState
+    from dractl.topology.machine import Machine
+
+CLASSES = {"gpu": ("gpu.nvidia.com", "gpu.nvidia.com"), "nic": ("dranet", "dra.net")}
+
+
+def holding(name: str, where: str, **devices: list[str]) -> dict[str, Any]:
+    """A claim with devices: ``gpu=[...]``, ``nic=[...]``."""
+    results = [
+        {"request": kind, "driver": CLASSES[kind][1], "pool": where, "device": each}
+        for kind, names in devices.items()
+        for each in names
+    ]
+    requests = [request(kind, CLASSES[kind][0], len(names)) for kind, names in devices.items()]
+    return claim(name, *requests, status={"allocation": {"devices": {"results": results}}})
+
+
+def cluster(hardware: Machine | str, *objects: dict[str, Any], known: bool = False) -> ClusterState:
+    """A cluster of one node with the hardware, ``n``. ``known``: dractl knows the machine, not only the slices."""
+    found = machine(hardware) if isinstance(hardware, str) else hardware
+    rendered = render(found, Options("n", Target.of("1.37")), device_classes=True).objects
+    state = sources.of_objects([*rendered, node("n"), *objects])
+    return state.on({"n": (found, "snapshot")}) if known else state
+
+
+def alignments(state: ClusterState, name: str = "c") -> dict[tuple[str, str], Alignment]:
+    """The alignments of a claim by the kinds of devices."""
+    aligner = Aligner(Scheduler(state, Features.for_release("1.37")))
+    value = state.get("ResourceClaim", ("ml", name))
+    assert value is not None
+    return {found.kinds: found for found in aligner.of_claims([value])}
