@@ -12,7 +12,6 @@ The objects are those of :mod:`dractl.model`. A verdict is a value; exceptions a
 from __future__ import annotations
 
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
-from dractl.allocation.bugs import BUGS, Bug
 from dractl.allocation.extended import (
     CLAIM_NAME,
     EXTENDED_CLAIM,
@@ -32,7 +31,7 @@ from dractl.allocation.faults import (
     FaultKind,
     PoolFault,
 )
-from dractl.allocation.features import Features
+from dractl.allocation.features import BUGS, Bug, Features
 from dractl.allocation.result import (
     FILTER_TIMEOUT,
     SHARE_ID,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dractl.allocation.bugs import BUGS
 from dractl.allocation.build import Builder, Built
 from dractl.allocation.devices import NodeDevices
 from dractl.allocation.faults import AttemptFailed, Fault
+from dractl.allocation.features import BUGS
 from dractl.allocation.matching import Matcher
 from dractl.allocation.pools import SliceIndex
 from dractl.allocation.result import (

@@ -267,7 +267,7 @@ class Builder:
             raise _failed("gate-off", RequestRef(claim, request.name), text, gate=gate)
         for alternative in request.first_available:
             if alternative.capacity is not None:
-                if self.features.release == "1.34":
+                if not self.features.has("capacity-gate-per-alternative"):
                     raise _failed("gate-off", RequestRef(claim, request.name), text, gate=gate)
                 ref = RequestRef(claim, request.name, alternative.name)
                 text = f"claim {claim}, subrequest {alternative.name}: {text}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from dractl.model.names import without_domain
 from dractl.model.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -41,16 +42,26 @@ class Arithmetic(Struct, frozen=True):
 
 
 def consumption(
-    requests: Mapping[str, Quantity] | None, capacity: Mapping[str, DeviceCapacity], arithmetic: Arithmetic
+    requests: Mapping[str, Quantity] | None,
+    capacity: Mapping[str, DeviceCapacity],
+    arithmetic: Arithmetic,
+    driver: str | None = None,
 ) -> dict[str, Quantity] | Unfit:
-    """A share's consumption of every capacity of a device, even if less is left.
+    """A share's consumption of every capacity of a device, even if less is left. ``driver``: names may have its domain.
 
     Raises CapacityFault if the scheduler aborts the attempt.
     """
-    wanted = requests or {}
-    for name in sorted(wanted):
-        if name not in capacity:
+    spelled = {without_domain(driver, name): name for name in capacity}
+    wanted: dict[str, Quantity] = {}
+    for name in sorted(requests or {}):
+        found = spelled.get(without_domain(driver, name))
+        if found is None:
             return Unfit("capacity-missing", name)
+        if found in wanted:  # from 1.38 on; upstream's text is not known
+            raise CapacityFault(
+                f'capacity "{without_domain(driver, name)}" is requested with and without the driver\'s domain'
+            )
+        wanted[found] = (requests or {})[name]
     consumed: dict[str, Quantity] = {}
     for name in sorted(capacity):
         try:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
 from dractl.allocation.taints import preventing
+from dractl.model.names import without_domain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +89,7 @@ class NodeDevices:
             if candidate.slice.spec.skip_node_operations:
                 self.operating |= bit
         self.capacity_matters = self.consumable and (has_capacity or bool(self.multi))
-        self._consumed: dict[tuple[int, str], Mapping[str, Quantity] | Unfit | CapacityFault] = {}
+        self._consumed: dict[tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault] = {}
 
     def __len__(self) -> int:
         return len(self.offers)
@@ -147,15 +148,32 @@ class NodeDevices:
         self, requested: Mapping[str, Quantity] | None, number: int, key: int
     ) -> Mapping[str, Quantity] | Unfit | CapacityFault:
         """Consumption of a device's share; ``key`` stands for the request."""
-        device = self.candidate(number).device
-        memory = (key, repr(device.mapping.get("capacity")))
+        candidate = self.candidate(number)
+        capacity, driver = candidate.device.capacity, self.domain(candidate)
+        memory = (key, repr(candidate.device.mapping.get("capacity")), driver)
         found = self._consumed.get(memory)
         if found is None:
             try:
-                found = consumption(requested, device.capacity, self.arithmetic)
+                found = consumption(requested, capacity, self.arithmetic, driver)
             except CapacityFault as fault:
                 found = fault
             self._consumed[memory] = found
+        return found
+
+    def domain(self, candidate: PoolDevice) -> str | None:
+        """The driver of a device, where names of capacities may have it as their domain."""
+        return candidate.id.driver if self.features.has("capacity-names-of-driver") else None
+
+    def taken(self, candidate: PoolDevice) -> Mapping[str, Quantity]:
+        """What claims consume of a device's capacities, by their names in its slice."""
+        held = self.state.capacity.get(candidate.id) or {}
+        driver = self.domain(candidate)
+        spelled = {without_domain(driver, name): name for name in candidate.device.capacity}
+        found: dict[str, Quantity] = {}
+        for name, amount in held.items():
+            own = spelled.get(without_domain(driver, name))
+            if own is not None:
+                found[own] = found[own] + amount if own in found else amount
         return found
 
     @cached_property
@@ -168,8 +186,8 @@ class NodeDevices:
                 free.append(())
                 continue
             capacity = candidate.device.capacity
-            held = self.state.capacity.get(candidate.id) or {}
-            free.append(
-                tuple([nano(capacity[n].value) - (nano(held[n]) if n in held else 0) for n in sorted(capacity)])
-            )
+            left = {n: nano(capacity[n].value) for n in sorted(capacity)}
+            for name, amount in self.taken(candidate).items():
+                left[name] -= nano(amount)
+            free.append(tuple(left.values()))
         return tuple(free)

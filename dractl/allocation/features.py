@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
-from dractl.allocation.bugs import bugs_of
 from dractl.errors import Unsupported, UsageError
+from dractl.facts.kubernetes import Bug as Bug, kubernetes
 from dractl.model.nearest import nearest
-from dractl.model.releases import GATES, Target, has_change
+from dractl.model.releases import GATES, RELEASES, Target, came_with, has_change, patch_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -26,66 +26,9 @@ _BINDING: Final = "DRADeviceBindingConditions"
 _STATUS: Final = "DRAResourceClaimDeviceStatus"
 _BOTH: Final = f"{_BINDING}+{_STATUS}"
 
-# structured/internal/types.go of each release: the fields of Features, in the order in which Go prints them.
-_FIELDS: Final[Mapping[str, str]] = {
-    "AdminAccess": "DRAAdminAccess",
-    "CompatibilityGroups": "DRADeviceCompatibilityGroups",
-    "ConsumableCapacity": "DRAConsumableCapacity",
-    "DerivedAttributes": "DRADerivedAttributes",
-    "DeviceBinding": _BINDING,
-    "DeviceBindingAndStatus": _BOTH,
-    "DeviceStatus": _STATUS,
-    "DeviceTaints": "DRADeviceTaints",
-    "FractionalCapacityRange": "DRAFractionalCapacityRange",
-    "ListTypeAttributes": "DRAListTypeAttributes",
-    "OptionalNodeOperations": "DRAOptionalNodeOperations",
-    "PartitionableDevices": "DRAPartitionableDevices",
-    "PrioritizedList": "DRAPrioritizedList",
-}
-_SINCE: Final[Mapping[str, str]] = {
-    "CompatibilityGroups": "1.37",
-    "DerivedAttributes": "1.37",
-    "DeviceBindingAndStatus": "1.35",
-    "FractionalCapacityRange": "1.37",
-    "ListTypeAttributes": "1.36",
-    "OptionalNodeOperations": "1.37",
-}
-_UNTIL: Final[Mapping[str, str]] = {"DeviceBinding": "1.34", "DeviceStatus": "1.34"}
-
-_BASIC: Final = frozenset({"DRAAdminAccess", "DRAPrioritizedList", "DRAPartitionableDevices", "DRADeviceTaints"})
-# SupportedFeatures of structured/internal/<variant>/allocator_<variant>.go
-_SUPPORTED: Final[Mapping[str, Mapping[Variant, frozenset[str]]]] = {
-    "1.34": {
-        "stable": frozenset(),
-        "incubating": _BASIC,
-        "experimental": _BASIC | {"DRAConsumableCapacity", _BINDING, _STATUS},
-    },
-    "1.35": {
-        "stable": frozenset(),
-        "incubating": _BASIC,
-        "experimental": _BASIC | {"DRAConsumableCapacity", _BOTH},
-    },
-    "1.36": {
-        "stable": _BASIC,
-        "incubating": _BASIC | {"DRAConsumableCapacity", _BOTH},
-        "experimental": _BASIC | {"DRAConsumableCapacity", _BOTH, "DRAListTypeAttributes"},
-    },
-    "1.37": {
-        "stable": _BASIC,
-        "incubating": _BASIC | {"DRAConsumableCapacity", "DRAFractionalCapacityRange", _BOTH},
-        "experimental": _BASIC
-        | {
-            "DRAConsumableCapacity",
-            "DRADerivedAttributes",
-            "DRADeviceCompatibilityGroups",
-            "DRAFractionalCapacityRange",
-            "DRAListTypeAttributes",
-            "DRAOptionalNodeOperations",
-            _BOTH,
-        },
-    },
-}
-RELEASES: Final = tuple(_SUPPORTED)
+ALLOCATORS: Final = kubernetes().allocators
+BUGS: Final = ALLOCATORS.bugs
+MODELLED: Final = tuple(release for release in RELEASES if release >= min(ALLOCATORS.supported))
 
 
 def _check(what: str, name: str, known: Collection[str]) -> None:
@@ -93,10 +36,6 @@ def _check(what: str, name: str, known: Collection[str]) -> None:
         near = nearest(str(name), known)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
         raise UsageError(f"{what} {name} is not known", hint=hint)
-
-
-def _number(release: str) -> int:
-    return int(release.partition(".")[2])
 
 
 class Behaviour(Struct, frozen=True):
@@ -129,7 +68,8 @@ class Features(Struct, frozen=True):
     """A release, the feature gates that are on in its scheduler, and their consequences.
 
     ``on``: names of gates. ``cel_on``: those that CEL sees; None for the same. ``variant`` forces one of upstream's
-    allocators; None lets the features choose. ``upstream_bugs``: keep the known bugs of the release. UsageError for an
+    allocators; None lets the features choose. ``upstream_bugs``: keep the known bugs of the release. ``patch``: the
+    patch release, if it is known: 3 of 1.36.3. UsageError for an
     unknown release, gate or variant; :meth:`for_release` also checks that the release has the gate and that the gates
     it depends on are on.
     """
@@ -139,9 +79,10 @@ class Features(Struct, frozen=True):
     cel_on: frozenset[str] | None = None
     variant: Variant | None = None
     upstream_bugs: bool = True
+    patch: int | None = None
 
     def __post_init__(self) -> None:
-        _check("the scheduler of Kubernetes", self.release, RELEASES)
+        _check("the scheduler of Kubernetes", self.release, MODELLED)
         for gate in (*self.on, *(self.cel_on or ())):
             _check("the feature gate", gate, (*GATES, _BOTH))
         if self.variant is not None:
@@ -157,20 +98,19 @@ class Features(Struct, frozen=True):
         unknown release or gate; Unsupported for a release whose allocator is not modelled.
         """
         target = Target.of(release, gates)
-        if target.release not in _SUPPORTED:
+        if target.release not in MODELLED:
             raise Unsupported(
                 f"the scheduler of Kubernetes {target.release} is not modelled",
-                hint=f"known are {RELEASES[0]} to {RELEASES[-1]}",
+                hint=f"known are {MODELLED[0]} to {MODELLED[-1]}",
             )
         on = target.gates
-        if target.release == "1.36":
-            # pkg/scheduler/framework/plugins/dynamicresources AllocatorFeatures leaves it out; CEL gets it.
+        if target.has("lists-only-in-cel"):
             on = on - {"DRAListTypeAttributes"}
-        return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs)
+        return cls(target.release, on, target.gates, upstream_bugs=upstream_bugs, patch=patch_of(release))
 
     def has(self, change: str) -> bool:
         """True if the release has a change of :data:`dractl.model.releases.CHANGES`; KeyError for an unknown one."""
-        return has_change(self.release, change)
+        return has_change(self.release, change, self.patch)
 
     def enabled(self, gate: str) -> bool:
         """True if a gate is on."""
@@ -189,9 +129,10 @@ class Features(Struct, frozen=True):
     @property
     def behaviour(self) -> Behaviour | None:
         """The behaviour of the selected variant; None if no variant supports all features."""
+        supported = ALLOCATORS.supported[max(row for row in ALLOCATORS.supported if row <= self.release)]
         for variant in (self.variant,) if self.variant else VARIANTS:
-            if self.required <= _SUPPORTED[self.release][variant]:
-                return _behaviour(self.release, variant, self.upstream_bugs)
+            if self.required <= {*supported[variant]}:
+                return _behaviour(self, variant)
         return None
 
     @property
@@ -199,7 +140,7 @@ class Features(Struct, frozen=True):
         """The error of NewAllocator if no variant supports all features."""
         names = {gate: name for name, gate in _fields(self.release)}
         values = [(names[gate], str(on).lower()) for gate, on in _switches(self)]
-        if self.release == "1.34":
+        if not self.has("no-allocator-names-features"):
             return f"internal error: no allocator available for feature set {{{' '.join(on for _, on in values)}}}"
         printed = " ".join(f"{name}:{on}" for name, on in values)
         enabled = ", ".join((self.variant,) if self.variant else VARIANTS)
@@ -207,11 +148,10 @@ class Features(Struct, frozen=True):
 
 
 def _fields(release: str) -> list[tuple[str, str]]:
-    number = _number(release)
     return [
-        (name, gate)
-        for name, gate in _FIELDS.items()
-        if _number(_SINCE.get(name, "1.34")) <= number <= _number(_UNTIL.get(name, RELEASES[-1]))
+        (name, field.gate)
+        for name, field in ALLOCATORS.features.items()
+        if (field.since is None or field.since <= release) and (field.until is None or release < field.until)
     ]
 
 
@@ -228,20 +168,30 @@ def _switches(features: Features) -> list[tuple[str, bool]]:
 
 
 @cache
-def _behaviour(release: str, variant: Variant, upstream_bugs: bool) -> Behaviour:
-    number = _number(release)
+def _behaviour(features: Features, variant: Variant) -> Behaviour:
     stable, experimental = variant == "stable", variant == "experimental"
-    early = number == 34 or (number == 35 and stable)
+    in_order = features.has("devices-in-order")
+    ledgers = features.has("counters-of-pools-stable") if stable else features.has("counters-of-pools")
+    whole = features.has("pools-of-cluster")
     return Behaviour(
         variant=variant,
-        ordered=number >= 36 and not stable,
-        binding_slices_last=number <= 35 and experimental,
-        counters_in_slice=early,
-        counter_slices_everywhere=not early and (number <= 36 or stable),
-        whole_cluster=number >= 35,
-        lenient_pools=number == 34,
-        limit_unwinds=not (number <= 35 and stable),
-        shares=experimental or (number >= 36 and not stable),
-        binding=experimental or (number >= 36 and not stable),
-        bugs=bugs_of(release, variant) if upstream_bugs else frozenset(),
+        ordered=in_order and not stable,
+        binding_slices_last=not in_order and experimental,
+        counters_in_slice=not ledgers,
+        counter_slices_everywhere=ledgers and (stable or not features.has("counter-slices-of-nodes")),
+        whole_cluster=whole,
+        lenient_pools=not whole,
+        limit_unwinds=in_order or not stable,
+        shares=experimental or (in_order and not stable),
+        binding=experimental or (in_order and not stable),
+        bugs=frozenset(bug.name for bug in BUGS if _has_bug(features, variant, bug))
+        if features.upstream_bugs
+        else frozenset(),
     )
+
+
+def _has_bug(features: Features, variant: Variant, bug: Bug) -> bool:
+    fixed = came_with(bug.fixed, features.release)
+    if fixed is not None and features.patch is not None and features.patch >= fixed:
+        return False
+    return bug.first <= features.release <= bug.last and variant in bug.variants

@@ -157,7 +157,9 @@ def _device_result(built: Built, asked: Asked, device: int, slot: int) -> Device
     candidate = built.candidate(device)
     features, behaviour = built.features, built.behaviour
     binding = behaviour.binding and (
-        features.enabled("DRADeviceBindingConditions") if features.release == "1.34" else features.binding_conditions
+        features.binding_conditions
+        if features.has("binding-with-status")
+        else features.enabled("DRADeviceBindingConditions")
     )
     shared = bool(built.problem.multi >> device & 1)
     consumed = built.consumed(slot, device) if shared else None

@@ -274,7 +274,7 @@ class _Surveyor:
             else:
                 text = f"the request policy of capacity {found.capacity} does not allow {want}"
             return Loss(candidate.id, found.code, text, capacity=found.capacity, want=want)
-        held = self.devices.state.capacity.get(candidate.id) or {}
+        held = self.devices.taken(candidate)
         for (name, amount), left in zip(found.items(), self.devices.free[number], strict=True):
             if nano(amount) <= left:
                 continue

@@ -171,11 +171,13 @@ def version_text(verbose: bool) -> str:
     """Name and version; with ``verbose`` the releases, which were compared with a server, and the pack of facts."""
     if not verbose:
         return f"dractl {__version__}"
-    from dractl.model.releases import COMPARED, RELEASES
+    from dractl.model.releases import COMPARED, PREVIEWS, RELEASES
 
     first, last = RELEASES.index(COMPARED[0]), RELEASES.index(COMPARED[-1])
     lines = [f"Kubernetes {COMPARED[0]} to {COMPARED[-1]}: compared with real API servers and schedulers"]
-    lines += [f"Kubernetes {release}: not compared with a server yet" for release in RELEASES[last + 1 :]]
+    for release in RELEASES[last + 1 :]:
+        read = f"verified with the API of {PREVIEWS[release].tag}, " if release in PREVIEWS else ""
+        lines.append(f"Kubernetes {release}: {read}not compared with a server yet")
     lines.append(f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server")
     pack = facts.current()
     lines.append(f"facts {pack.head.version} of {pack.head.date} ({pack.origin}, {pack.digest})")

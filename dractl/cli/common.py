@@ -16,7 +16,7 @@ from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
 from dractl.model import Target
 from dractl.model.nearest import nearest
-from dractl.model.releases import NEWEST, is_newer, parse_gates
+from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates
 from dractl.report.plain import harmless
 
 if TYPE_CHECKING:
@@ -160,11 +160,11 @@ def refuse_newer(release: str | None) -> None:
     if release and is_newer(release) and not _Choices.newest:
         raise UsageError(
             f"Kubernetes {release} is newer than dractl knows",
-            hint=f"known are releases up to {NEWEST}; --assume-newest takes its rules",
+            hint=f"known are releases up to {RELEASES[-1]}; --assume-newest takes its rules",
         )
 
 
 def tell_if_newer(release: str | None) -> None:
     """A notice if the rules of another release than the requested one are used."""
-    if release and is_newer(release):
-        terminal.notice(f"Kubernetes {release} is newer than dractl knows: the rules of {NEWEST} are used")
+    if said := caveat(release):
+        terminal.notice(said)

@@ -196,7 +196,11 @@ def _answer(
     if not questions:
         return _quiet(cluster, selector, output, patch=patch), _seen(cluster)
     _tell_what_is_missing(cluster)
-    explainer = Explainer(state, cluster.features, Options(release_assumed=cluster.release_assumed, node=node))
+    explainer = Explainer(
+        state,
+        cluster.features,
+        Options(cluster.release_assumed, node, notes=(cluster.caveat,) if cluster.caveat else ()),
+    )
     known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")

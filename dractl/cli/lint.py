@@ -34,7 +34,6 @@ from dractl.manifests import Skipped, load_readable
 from dractl.manifests.built import built
 from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
-from dractl.model.releases import COMPARED
 from dractl.report import lint_summary
 from dractl.report.canvas import Canvas
 from dractl.report.plain import harmless, wrap
@@ -552,7 +551,7 @@ def _inventory(
     from dractl.cli import machines as machines_of, published
     from dractl.lint.inventory import TriedDevices
 
-    if target.release not in COMPARED:
+    if not target.has("served-by-default"):
         option = "--devices" if sources else "--hardware"
         raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it")
     states = [published.read(source, target) for source in sources]

@@ -16,7 +16,7 @@ from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
 from dractl.model import Target
-from dractl.model.releases import NEWEST, is_newer
+from dractl.model.releases import NEWEST, caveat, is_newer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,6 +72,7 @@ class Cluster(Struct, frozen=True):
     features: Features
     release_assumed: bool
     files: ClusterState | None = None
+    caveat: str | None = None  # about the rules of the release that was seen
 
     @property
     def live_release_assumed(self) -> bool:
@@ -129,7 +130,7 @@ def read(
     features = Features.for_release(release or state.release or NEWEST, gates)
     named = files_alone if sources.files and sources.live else None
     assumed = release is None and (not sources.live or known is None or is_newer(known))
-    return Cluster(state, where, kinds, sources, features, assumed, named)
+    return Cluster(state, where, kinds, sources, features, assumed, named, None if release else caveat(state.release))
 
 
 def _of_cluster(

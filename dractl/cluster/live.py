@@ -370,4 +370,7 @@ def _release(output: bytes) -> str | None:
     except (ValueError, RecursionError):
         return None
     major, minor = text_at(server, "major"), re.match(r"\d+", text_at(server, "minor"))
-    return f"{major}.{minor[0]}" if major.isdigit() and minor else None
+    if not major.isdigit() or minor is None:
+        return None
+    version, named = text_at(server, "gitVersion").removeprefix("v"), f"{major}.{minor[0]}"
+    return version if version.startswith(f"{named}.") else named

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl.drivers import registry
 from dractl.errors import Unsupported
-from dractl.model.releases import COMPARED, GATES, dropped_fields, stage, unknown_fields
+from dractl.model.releases import GATES, dropped_fields, stage, unknown_fields
 from dractl.validation import rules
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def render(
     By default these are the drivers of registry.by_default whose hardware is present. Raises Unsupported for releases
     before 1.34, UsageError for unknown drivers, versions and settings.
     """
-    if options.target.release not in COMPARED:
+    if not options.target.has("served-by-default"):
         raise Unsupported(
             f"ResourceSlices are rendered for Kubernetes 1.34 and later, not {options.target.release}",
             hint="resource.k8s.io/v1 came with 1.34; dractl lint knows 1.31 to 1.33",

@@ -20,6 +20,7 @@ from dractl.explain.diagnose.nodes import everywhere
 from dractl.explain.rank import dominates
 from dractl.explain.unread import sentences
 from dractl.model.nearest import nearest
+from dractl.model.releases import CHANGES, RELEASES
 from dractl.reasons.base import STOPPED
 from dractl.reasons.between import EvictionLoop, NotReadable
 from dractl.reasons.devices import DeviceInUse, Tainted
@@ -410,8 +411,9 @@ def _held_back(
 def _other_release(case: Case, condition: str) -> str | None:
     """Release that wrote a condition, if it is not the assumed one and refuses the pod as it is now."""
     older = "still not schedulable, preemption" in condition or "no new claims to deallocate" in condition
-    writer = "1.36" if older else "1.37" if "preemption:" in condition else None
-    if writer is None or (case.scheduler.features.has("preemption-after-claims") == (writer == "1.37")):
+    since = CHANGES["preemption-after-claims"].since
+    writer = RELEASES[RELEASES.index(since) - 1] if older else since if "preemption:" in condition else None
+    if writer is None or (case.scheduler.features.has("preemption-after-claims") == (writer == since)):
         return None
     scheduler = Scheduler(case.state, Features.for_release(writer))
     return None if scheduler.pod(case.question.value).fits else writer

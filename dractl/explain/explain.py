@@ -52,12 +52,13 @@ _CORRECTIONS = 4  # that one fix may consist of
 
 class Options(Struct, frozen=True):
     """How to answer. ``node`` narrows the answer to one node; ``fixes`` is how many are looked for. ``corrected``: so
-    many corrections have been made already, each not enough by itself."""
+    many corrections have been made already, each not enough by itself. ``notes`` are true of every answer."""
 
     release_assumed: bool = False
     node: str | None = None
     fixes: int = 8
     corrected: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Explainer:
@@ -158,6 +159,7 @@ class Explainer:
 
     def _answer(self, question: Question, subject: Subject, conclusion: Conclusion, parts: Parts) -> Explanation:
         assumed = self.options.release_assumed
+        parts = replace(parts, notes=(*self.options.notes, *parts.notes))
         return build(self.scheduler, self.devices, question, subject, conclusion, parts, assumed=assumed)
 
     # -- groups --

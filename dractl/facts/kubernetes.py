@@ -61,13 +61,65 @@ class Field(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 class Change(Struct, frozen=True, forbid_unknown_fields=True):
     """A change that is in effect from release ``since`` until before ``until`` (None: still in effect). ``source`` is
-    its place in kubernetes/kubernetes, or in the named module."""
+    its place in kubernetes/kubernetes, or in the named module.
+
+    ``patches`` are the patch releases with which it came (or ended, if it has an ``until``) in releases that have it in
+    part: they count where the patch is known.
+    """
 
     since: str
     what: str
     source: str
     until: str | None = None
+    patches: tuple[str, ...] = ()
     read: str = ""
+
+
+class Bug(Struct, frozen=True, forbid_unknown_fields=True):
+    """A bug of released allocators that can change a verdict. ``name`` identifies it in the code; ``first`` to ``last``
+    are releases, both included, ``fixed`` the patch releases of these that no longer have it; ``issue`` is a number of
+    kubernetes/kubernetes."""
+
+    name: str
+    first: str
+    last: str
+    variants: tuple[str, ...]
+    effect: str
+    issue: str = ""
+    fixed: tuple[str, ...] = ()
+    read: str = ""
+
+    @property
+    def url(self) -> str:
+        """The issue's address."""
+        return f"https://github.com/kubernetes/kubernetes/issues/{self.issue}"
+
+
+class Feature(Struct, frozen=True, forbid_unknown_fields=True):
+    """A field of the allocator's Features, and the gate that sets it (``A+B``: both)."""
+
+    gate: str
+    since: str | None = None
+    until: str | None = None
+
+
+class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
+    """The allocator: the fields of its Features in the order in which Go prints them, by release the gates that each of
+    its variants supports (a release without a row has those of the one before), and its bugs."""
+
+    source: str
+    features: dict[str, Feature]
+    supported: dict[str, dict[str, tuple[str, ...]]]
+    bugs: tuple[Bug, ...]
+
+
+class Preview(Struct, frozen=True, forbid_unknown_fields=True):
+    """A release that is not released yet: its ``tag`` that was read, and the release whose types it has otherwise."""
+
+    tag: str
+    like: str
+    source: str
+    read: str
 
 
 class Coming(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,8 +136,7 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     ones are for lint only. From ``needs_since`` on a server does not start with a gate whose ``needs`` are off.
 
     Differences between releases are changes with a name: code asks for a change (``target.has("counter-limits")``),
-    never for a release. The allocator's variants (``allocation/features.py``) and upstream's bugs
-    (``allocation/bugs.py``) have tables of their own.
+    never for a release. ``previews`` are the last of ``releases``, and only used if they are named or seen.
     """
 
     source: str
@@ -97,6 +148,8 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     served: tuple[Served, ...]
     fields: tuple[Field, ...]
     changes: dict[str, Change]
+    allocators: Allocators
+    previews: dict[str, Preview] = {}
     coming: tuple[Coming, ...] = ()
 
 

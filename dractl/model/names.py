@@ -48,3 +48,8 @@ class RequestRef(Struct, frozen=True, order=True):
         """The reference for the ``text`` in a constraint or an allocation result."""
         name, slash, alternative = text.partition("/")
         return cls(claim, name, alternative if slash else None)
+
+
+def without_domain(driver: str | None, name: str) -> str:
+    """The name of an attribute or capacity without the domain of a driver."""
+    return name if driver is None else name.removeprefix(f"{driver}/")

@@ -16,11 +16,13 @@ from dractl.facts.kubernetes import Field as Field, Served as Served, Stage as S
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _FACTS: Final = kubernetes()
 RELEASES: Final = _FACTS.releases
-NEWEST: Final = RELEASES[-1]
+PREVIEWS: Final = _FACTS.previews
+"""Releases that are not released yet, as their newest alpha has them; only used if they are named or seen."""
+NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
 """The releases whose rules are compared with what a real API server said; the older ones are for lint only."""
@@ -35,11 +37,31 @@ _REMOVED: Final = {name: gate.removed for name, gate in _FACTS.gates.items() if 
 
 
 @cache
-def has_change(release: str, name: str) -> bool:
-    """True if a release has a change of :data:`CHANGES`; KeyError for an unknown name."""
+def has_change(release: str, name: str, patch: int | None = None) -> bool:
+    """True if a release has a change of :data:`CHANGES`; KeyError for an unknown name. ``patch``, if it is known,
+    decides in releases that have the change in part."""
     change = CHANGES[name]
+    came = came_with(change.patches, release)
+    if came is not None and patch is not None:
+        return (patch >= came) is (change.until is None)
     position = _ORDER[release]
     return _ORDER[change.since] <= position and (change.until is None or position < _ORDER[change.until])
+
+
+def came_with(patches: Iterable[str], release: str) -> int | None:
+    """The number of the patch of a release that is among these; None if there is none."""
+    return next((patch for text in patches if text.startswith(f"{release}.") if (patch := patch_of(text))), None)
+
+
+def patch_of(text: str) -> int | None:
+    """The patch that a version names: 3 in ``v1.36.3+k3s1``. None if it names none, and for alphas and betas."""
+    match = re.fullmatch(r"v?[0-9]{1,4}\.[0-9]{1,4}\.([0-9]{1,4})(?!-(?:alpha|beta|rc))(?:[+-].*)?", text.strip())
+    return int(match[1]) if match else None
+
+
+def like(release: str) -> str:
+    """The release whose types a release has: itself, unless it is one of :data:`PREVIEWS`."""
+    return PREVIEWS[release].like if release in PREVIEWS else release
 
 
 def _key(release: str) -> tuple[int, int]:
@@ -53,26 +75,39 @@ def _minor(text: str) -> tuple[int, int] | None:
 
 
 def is_newer(text: str) -> bool:
-    """True if ``text`` names a release after :data:`NEWEST`; the newest rules are then the best guess."""
+    """True if ``text`` names a release after all that are known; the newest rules are then the best guess."""
     found = _minor(text)
-    return found is not None and found > _key(NEWEST)
+    return found is not None and found > _key(RELEASES[-1])
+
+
+def caveat(text: str | None) -> str | None:
+    """What to say where the rules of the release that ``text`` names are not known from that release."""
+    if text is None:
+        return None
+    if is_newer(text):
+        return f"Kubernetes {text} is newer than dractl knows: the rules of {RELEASES[-1]} are used"
+    minor = _minor(text)
+    preview = PREVIEWS.get(f"{minor[0]}.{minor[1]}") if minor is not None else None
+    if preview is None:
+        return None
+    return f"Kubernetes {text}: the rules are those of {preview.tag}, which was read on {preview.read}"
 
 
 def release_of(text: str) -> str:
-    """The release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; :data:`NEWEST` for a later one.
+    """The release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; for a later one the newest known.
 
     UsageError for a malformed version, or one older than the oldest known release.
     """
     if text in RELEASES:
         return text
     found = _minor(text) if isinstance(text, str) else None  # in Python 1.40 is the number 1.4
-    allowed = f"{RELEASES[0]} to {NEWEST}"
+    allowed = f"{RELEASES[0]} to {RELEASES[-1]}"
     if found is None:
         raise UsageError(
             f"{text!r} is no Kubernetes release", hint=f"a release reads like {NEWEST}; known are {allowed}"
         )
-    if found > _key(NEWEST):
-        return NEWEST
+    if found > _key(RELEASES[-1]):
+        return RELEASES[-1]
     release = f"{found[0]}.{found[1]}"
     if release not in RELEASES:
         raise UsageError(
@@ -101,7 +136,7 @@ class Target(Struct, frozen=True):
     def of(release: str = NEWEST, overrides: Mapping[str, bool] | None = None) -> Target:
         """A release with its default gates, except those in ``overrides`` (``AllAlpha`` and ``AllBeta`` too).
 
-        For a release after :data:`NEWEST`, the newest rules apply, and ``release`` names their release. UsageError for
+        For a release after all that are known, the newest rules apply, and ``release`` names them. UsageError for
         an unknown release or gate, for a gate that the release does not have or has locked, for one that is on while a
         gate that it needs is off, and for a value that is neither True nor False.
         """
@@ -200,6 +235,12 @@ def served_versions(kind: str, release: str = NEWEST, *, by_default: bool = Fals
         and (row.removed is None or _key(release) < _key(row.removed))
         and (row.default or not by_default)
     )
+
+
+def gone_versions(release: str) -> frozenset[str]:
+    """The apiVersions of :data:`SERVED` that ``release`` no longer serves for any kind."""
+    kept = {row.api_version for row in SERVED if row.removed is None or _key(release) < _key(row.removed)}
+    return frozenset(row.api_version for row in SERVED) - kept
 
 
 @cache

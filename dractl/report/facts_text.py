@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.facts.check import OLD
-from dractl.model.releases import RELEASES
+from dractl.model.releases import PREVIEWS, RELEASES
 
 if TYPE_CHECKING:
     from dractl.facts.summary import DriverLine, Summary
@@ -17,7 +17,8 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     wide = max(len(line.name) for line in said.drivers)
     lines = [f"facts {said.version} of {said.date} ({said.origin}, {said.digest})", ""]
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
-    lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}"]
+    alpha = "".join(f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS)
+    lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}{alpha}"]
     lines += [f"  {row.release}: {row.what}" for row in said.coming]
     lines += ["", f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`"]
     if said.old:

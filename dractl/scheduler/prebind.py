@@ -123,7 +123,7 @@ def late(
 
 def _miscounted(features: Features, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict]) -> Miscounted | None:
     """Scoring happens where more than one node is left."""
-    if features.release != "1.35" or sum(n.fits for n in nodes) < 2:
+    if not features.has("score-of-allocated") or sum(n.fits for n in nodes) < 2:
         return None
     open_claims = tuple(c for c in claims if not c.allocated and c.claim is not None)
     mixed = len(open_claims) < len(claims) and any(

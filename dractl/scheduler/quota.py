@@ -172,7 +172,7 @@ def forbidden(state: ClusterState, pod: Raw) -> PodsNotCreated | None:
 
 def _backing(state: ClusterState, features: Features) -> list[tuple[str, str]]:
     """Extended resources and the classes that back them; from 1.35 on claims are charged for these too."""
-    if features.release == "1.34":
+    if not features.has("quota-of-extended-names"):
         return []
     return [(name, c.metadata.name) for name, c in backing_classes(state.classes, features).items()]
 

@@ -9,6 +9,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dractl.model.releases import gone_versions, like
 from dractl.resources import data_dir
 from dractl.validation.scalars import (
     ANYTHING,
@@ -45,9 +46,9 @@ _BASIC: dict[str, Shape] = {
 class Schemas:
     """Types of one release. Files are read, and types built, when a document first needs them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, gone: frozenset[str]) -> None:
         self._folder = folder
-        self._known = frozenset(path.stem for path in folder.glob("*.json"))
+        self._known = frozenset(path.stem for path in folder.glob("*.json")) - gone
         self._files: dict[str, dict[str, Any]] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
 
@@ -115,7 +116,7 @@ class Schemas:
 @cache
 def of_release(release: str) -> Schemas:
     """The types of a release: ``of_release("1.36")``."""
-    return Schemas(data_dir("schemas") / release)
+    return Schemas(data_dir("schemas") / like(release), frozenset(map(_file, gone_versions(release))))
 
 
 def _file(api_version: str) -> str:

@@ -251,6 +251,33 @@ def test_shares_of_less_than_one(cluster: Cluster, asked: str, consumed: str) ->
     assert result["consumedCapacity"] == {"c": consumed}
 
 
+@pytest.mark.parametrize(
+    ("release", "requests", "fits"),
+    [
+        ("1.37", {"nic.io/bw": "4G"}, False),
+        ("1.38", {"nic.io/bw": "4G"}, True),
+        ("1.38", {"bw": "4G"}, True),
+        ("1.38", {"bw": "8G"}, False),
+        ("1.38", {"bw": "4G", "nic.io/bw": "4G"}, False),
+        ("1.38", {"other.io/bw": "4G"}, False),
+    ],
+)
+def test_a_capacity_with_the_domain_of_its_driver(
+    cluster: Cluster, release: str, requests: dict[str, str], fits: bool
+) -> None:
+    """k8s.io/api v0.38.0-alpha.2 resource/v1/types.go, CapacityRequirements: from 1.38 on the domain can be left out,
+    and a request with both names is an error. 4G of 10G are held under the other name."""
+    nic = {"name": "n", "allowMultipleAllocations": True, "capacity": {"bw": {"value": "10G"}}}
+    cluster.pool("nic.io", [nic])
+    result = {"request": "r", "driver": "nic.io", "pool": "node-1", "device": "n", "shareID": "x"}
+    consumed = {"nic.io/bw" if release == "1.38" else "bw": "4G"}
+    held = claim(status={"allocation": {"devices": {"results": [{**result, "consumedCapacity": consumed}]}}})
+    state = AllocatedState.from_claims([held], Features.for_release(release))
+    request = want("r", "nic.io", capacity={"requests": requests})
+    verdict = cluster.allocator(release, state=state).allocate(node(), [claim(request)])
+    assert isinstance(verdict, Allocated) is fits
+
+
 def test_state_is_gathered_from_allocated_claims(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [gpu("a"), gpu("b")])
     result = {"request": "r", "driver": "gpu.io", "pool": "node-1", "device": "a"}
@@ -364,12 +391,26 @@ def test_features_that_no_variant_supports() -> None:
 
 @pytest.mark.parametrize(
     ("release", "variant"),
-    [("1.34", "experimental"), ("1.35", "incubating"), ("1.36", "incubating"), ("1.37", "incubating")],
+    [
+        ("1.34", "experimental"),
+        ("1.35", "incubating"),
+        ("1.36", "incubating"),
+        ("1.37", "incubating"),
+        ("1.38", "incubating"),
+    ],
 )
 def test_variant_that_runs_by_default(release: str, variant: str) -> None:
     behaviour = Features.for_release(release).behaviour
     assert behaviour is not None
     assert behaviour.variant == variant
+
+
+@pytest.mark.parametrize(("version", "has"), [("1.36", True), ("v1.36.3", True), ("v1.36.4", False), ("1.37", False)])
+def test_a_bug_ends_with_a_patch_release(version: str, has: bool) -> None:
+    """k8s.io/dynamic-resource-allocation v0.36.4 keys counters by pool and driver."""
+    behaviour = Features.for_release(version).behaviour
+    assert behaviour is not None
+    assert ("pool-name-key" in behaviour.bugs) is has
 
 
 def test_lists_are_not_compared_in_1_36() -> None:

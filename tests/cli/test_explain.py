@@ -95,7 +95,9 @@ def test_a_release_that_is_not_known_is_said(tmp_path: Path, capsys: pytest.Capt
     code, _, refused = run(capsys, EXAMPLES, "--kubernetes-version", "1.99")
     assert code == 2
     assert "--assume-newest takes its rules" in refused
-    assert said in run(capsys, "-f", str(tmp_path), "-f", str(Path(EXAMPLES) / "training.yaml"))[2]
+    _, report, told = run(capsys, "-f", str(tmp_path), "-f", str(Path(EXAMPLES) / "training.yaml"))
+    assert said in told
+    assert said in report
     assert said not in run(capsys, EXAMPLES)[2]
 
 

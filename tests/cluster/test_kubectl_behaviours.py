@@ -383,9 +383,9 @@ BEHAVIOURS = [
     Behaviour(
         "newer",
         case("version*", '{"serverVersion": {"major": "1", "minor": "99"}}'),
-        Says(0, "Kubernetes 1.99 is newer than dractl knows: the rules of 1.37 are used"),
-        Says(0, "Kubernetes 1.99 is newer than dractl knows: the rules of 1.37 are used"),
-        Says(0, "Kubernetes 1.99 is newer than dractl knows: the rules of 1.37 are used"),
+        Says(0, "Kubernetes 1.99 is newer than dractl knows: the rules of 1.38 are used"),
+        Says(0, "Kubernetes 1.99 is newer than dractl knows: the rules of 1.38 are used"),
+        Says(0, "Kubernetes 1.99 is newer than dractl knows: the rules of 1.38 are used"),
     ),
     Behaviour(
         "older",

@@ -9,13 +9,17 @@ from dractl.model import GATES, NEWEST, RELEASES, Target, served_versions
 from dractl.model.releases import (
     DEPENDENCIES,
     FIELDS,
+    caveat,
     dropped_fields,
+    has_change,
     is_newer,
     parse_gates,
+    patch_of,
     release_of,
     stage,
     unknown_fields,
 )
+from dractl.validation.schemas import of_release
 
 
 @pytest.mark.parametrize(
@@ -44,17 +48,60 @@ def test_a_release_is_read_from_a_version(text: str) -> None:
 
 
 def test_a_newer_release_has_the_newest_rules() -> None:
-    assert release_of("1.99") == NEWEST
-    assert is_newer(f"v1.{int(NEWEST.partition('.')[2]) + 1}.0")
-    assert not is_newer(NEWEST)
+    assert release_of("1.99") == RELEASES[-1]
+    assert is_newer(f"v1.{int(RELEASES[-1].partition('.')[2]) + 1}.0")
+    assert not is_newer(RELEASES[-1])
     assert not is_newer("latest")
+
+
+def test_an_alpha_is_only_taken_if_it_is_named() -> None:
+    assert Target.of().release == NEWEST == "1.37"
+    assert Target.of("v1.38.0-alpha.2").release == "1.38"
+    assert "1.38.0-alpha.2" in str(caveat("1.38"))
+    assert caveat("1.37.2") is None
+
+
+def test_versions_that_are_gone_in_1_38() -> None:
+    """k8s.io/api v0.38.0-alpha.2 resource/v1beta1/zz_generated.prerelease-lifecycle.go"""
+    assert served_versions("ResourceClaim", "1.38") == ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
+    assert of_release("1.38").kind("resource.k8s.io/v1beta1", "ResourceClaim") is None
+    assert of_release("1.38").kind("resource.k8s.io/v1", "ResourceClaim") is not None
+
+
+@pytest.mark.parametrize(
+    ("release", "patch", "counted"),
+    [
+        ("1.36", None, False),
+        ("1.36", 4, False),
+        ("1.36", 5, True),
+        ("1.37", None, True),
+        ("1.37", 0, False),
+        ("1.37", 1, True),
+    ],
+)
+def test_a_patch_release_decides_if_it_is_known(release: str, patch: int | None, counted: bool) -> None:
+    """k8s.io/dynamic-resource-allocation v0.36.4, v0.36.5, v0.37.0 and v0.37.1: "adding N devices exceeds ..."."""
+    assert has_change(release, "devices-counted-by-request", patch) is counted
+
+
+def test_a_change_that_ended_with_a_patch_release() -> None:
+    """resourceslice/tracker/tracker.go of v0.37.0 and v0.37.1"""
+    assert [has_change("1.37", "empty-rule-taints-all", patch) for patch in (None, 0, 1)] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "patch"),
+    [("v1.36.3", 3), ("1.36.12+k3s1", 12), ("v1.33.5-eks-113cf36", 5), ("1.36", None), ("v1.38.0-alpha.2", None)],
+)
+def test_the_patch_in_a_version(text: str, patch: int | None) -> None:
+    assert patch_of(text) == patch
 
 
 @pytest.mark.parametrize("text", ["1.30", "latest", "", "1", "1.x", "1.36 beta"])
 def test_other_releases_are_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError) as raised:
         Target.of(text)
-    assert f"1.31 to {NEWEST}" in str(raised.value.hint)
+    assert f"1.31 to {RELEASES[-1]}" in str(raised.value.hint)
 
 
 def test_gates_are_switched() -> None:

@@ -2,8 +2,9 @@
 
 ## What it does
 
-Looks up the names in `capacity.requests` in the catalogue of the driver. Names are compared as they are written: a
-driver that publishes `memory` does not publish `gpu.example.com/memory`.
+Looks up the names in `capacity.requests` in the catalogue of the driver. Up to Kubernetes 1.37 names are compared as
+they are written: a driver that publishes `memory` does not publish `gpu.example.com/memory`. From 1.38 on both are the
+same capacity, and a request that has both is an error.
 
 ## Why is this bad
 
@@ -42,7 +43,8 @@ spec:
 ## Source
 
 k8s.io/dynamic-resource-allocation structured/internal/incubating/consumable_capacity.go
-(requestsContainNonExistCapacity); the catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
+(requestsContainNonExistCapacity); k8s.io/api v0.38.0-alpha.2 resource/v1/types.go (CapacityRequirements); the
+catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import selections
+from dractl.model.names import without_domain
 from dractl.model.nearest import nearest_names
 from dractl.objects import mapping
 
@@ -75,9 +78,23 @@ def check(run: Run) -> Iterator[Advice]:
             continue
         from dractl.drivers import find
 
+        domain = wanted.driver.name if run.target.has("capacity-names-of-driver") else None
         rows = {row.name: row for row in find(wanted.driver.name).catalogue.capacities}
+        same = {without_domain(domain, name): row for name, row in rows.items()}
+        written: dict[str, str] = {}
         for key in requests:
-            row = rows.get(key)
+            first = written.setdefault(without_domain(domain, key), key)
+            if first != key:
+                path = (*request.path, "capacity", "requests", key)
+                yield Advice(
+                    selection.subject,
+                    path,
+                    f"no device satisfies this: {first} and {key} are the same capacity of {wanted.driver.name}",
+                    help="leave one of them out",
+                    key=True,
+                )
+                continue
+            row = same.get(without_domain(domain, key))
             if row is not None and not (row.devices and selection.types and not {*row.devices} & {*selection.types}):
                 continue
             meant = _meant(key, rows) if row is None else None

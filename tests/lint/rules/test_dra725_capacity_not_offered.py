@@ -49,3 +49,11 @@ def test_names_that_devices_have_or_may_have() -> None:
 
 def test_where_the_field_is_dropped_it_limits_nothing() -> None:
     assert found(asking("tpu.google.com", "hbm: 16Gi"), "1.35") == []
+
+
+def test_from_1_38_on_the_domain_of_the_driver_can_be_written() -> None:
+    """k8s.io/api v0.38.0-alpha.2 resource/v1/types.go, CapacityRequirements"""
+    assert found(asking("gpu.nvidia.com", "gpu.nvidia.com/memory: 40Gi"), "1.38") == []
+    assert found(asking("gpu.nvidia.com", "other.example.com/memory: 40Gi"), "1.38") != []
+    (twice,) = found(asking("gpu.nvidia.com", "gpu.nvidia.com/memory: 40Gi, memory: 40Gi"), "1.38")
+    assert "gpu.nvidia.com/memory and memory are the same capacity" in twice.message
