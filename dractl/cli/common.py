@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,11 +17,11 @@ from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
 from dractl.model import Target
 from dractl.model.nearest import nearest
-from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates
+from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates, release_of
 from dractl.report.plain import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from dractl.model import Target
 
@@ -137,14 +138,37 @@ def environment(isolated: bool) -> dict[str, str]:
     return {name[7:]: value for name, value in os.environ.items() if name.startswith("DRACTL_") and value}
 
 
+def origin(option: str, given: object, variables: Mapping[str, str], settings: Configuration, table: str = "") -> str:
+    """Where a setting comes from: the option if it was ``given``, else the variable, else file and key."""
+    name = option.removeprefix("--")
+    variable = name.replace("-", "_").upper()
+    if given or not (variables.get(variable) or settings.file):
+        return option
+    return f"DRACTL_{variable}" if variables.get(variable) else f"{settings.file}: {table}{name}"
+
+
+@contextmanager
+def blaming(source: str) -> Iterator[None]:
+    """Errors of usage within name ``source``, where it is not the option that they speak of."""
+    try:
+        yield
+    except UsageError as error:
+        if error.place is not None or source.startswith("-"):
+            raise
+        raise UsageError(error.message, place=source, hint=error.hint) from None
+
+
 def asked(
     release: str | None, gates: str | None, settings: Configuration, variables: Mapping[str, str]
 ) -> tuple[str | None, dict[str, bool]]:
     """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
-    return (
-        release or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version,
-        {**settings.feature_gates, **parse_gates(gates or variables.get("FEATURE_GATES", ""))},
-    )
+    named = release or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version
+    if named and not release:
+        with blaming(origin("--kubernetes-version", release, variables, settings)):
+            release_of(named)
+    with blaming(origin("--feature-gates", gates, variables, settings)):
+        switched = parse_gates(gates or variables.get("FEATURE_GATES", ""))
+    return named, {**settings.feature_gates, **switched}
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:

@@ -219,14 +219,26 @@ def command(
     """
     common.settle(color, quiet)
     settings, environment = common.configuration(config, isolated), common.environment(isolated)
-    outputs = _outputs(output or [environment.get("OUTPUT", "full")], output_file, statistics=statistics, quiet=quiet)
+    of_output = common.origin("--output", output, environment, settings)
+    outputs = _outputs(
+        of_output, output or [environment.get("OUTPUT", "full")], output_file, statistics=statistics, quiet=quiet
+    )
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
-    common.choose("--fail-on", threshold, SEVERITIES)
+    common.choose(common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES)
     wanted = [*(paths or []), *(filename or [])] or ["."]
     edits = Edits(fix, unsafe_fixes, add_ignore, diff)
     edits.check()
     if watch and (edits.asked or output_file or len(outputs) > 1 or "-" in wanted):
-        raise UsageError("--watch cannot be combined with --fix, --add-ignore, --diff, report files or standard input")
+        asked_too = (
+            (fix, "--fix"),
+            (unsafe_fixes, "--unsafe-fixes"),
+            (add_ignore, "--add-ignore"),
+            (diff, "--diff"),
+            (output_file is not None, "--output-file"),
+            (len(outputs) > 1, "report files"),
+            ("-" in wanted, "standard input"),
+        )
+        raise UsageError(f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}")
     configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
@@ -452,12 +464,17 @@ class _Output(Struct, frozen=True):
             common.write_report(text, self.file)
 
 
-def _outputs(named: list[str], output_file: Path | None, *, statistics: bool, quiet: bool) -> list[_Output]:
+def _outputs(
+    origin: str, named: list[str], output_file: Path | None, *, statistics: bool, quiet: bool
+) -> list[_Output]:
     """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
     found: list[_Output] = []
     for text in named:
         name, equals, file = text.partition("=")
-        common.choose("--output", name, FORMATS)
+        if "," in name and all(one in FORMATS for one in name.split(",")):
+            several = " ".join(f"-o {one}=FILE" for one in name.split(","))
+            raise UsageError(f"{origin}: {name} names several formats", hint=f"write {several}")
+        common.choose(origin, name, FORMATS)
         if equals and not file:
             raise UsageError(f"--output {text} names no file", hint=f"write {name}=FILE")
         found.append(_Output(name, Path(file) if file else None, statistics, quiet))
@@ -590,9 +607,11 @@ def selection(
     if not (chosen or left_out or settings.per_file_ignores or settings.severity or path):
         return Selection()
 
-    codes = registry.expand(chosen, "--select") if chosen else frozenset(registry.rules())
+    of_select = common.origin("--select", select, environment, settings, "lint.")
+    of_ignore = common.origin("--ignore", ignore, environment, settings, "lint.")
+    codes = registry.expand(chosen, of_select) if chosen else frozenset(registry.rules())
     return Selection(
-        codes - registry.expand(left_out, "--ignore"),
+        codes - registry.expand(left_out, of_ignore),
         tuple((pattern, registry.expand(c, pattern)) for pattern, c in settings.per_file_ignores.items()),
         fingerprints(Path(path)) if path else {},
         _severities(settings),

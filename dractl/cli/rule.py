@@ -94,14 +94,11 @@ def _chosen(name: str | None) -> list[Rule]:
 
 
 def _near(name: str, known: Mapping[str, Rule]) -> str:
-    """Suggestions for an unknown name: names that resemble it or contain it. An unknown code resembles no other: only
-    its beginning is meaningful."""
+    """Suggestions for an unknown name: names that resemble it or contain it."""
     from dractl.drivers import names
 
     if name.upper().startswith("DRA") and name[3:].isdigit():
-        begins = (name[:length].upper() for length in range(len(name), 3, -1))
-        begun = next((begin for begin in begins if any(code.startswith(begin) for code in known)), None)
-        return f"`dractl rule {begun}` lists the codes that begin with {begun}" if begun else _ALL
+        return registry.suggest(name)
     there = [*names(), *REASONS, *(rule.name for rule in known.values())]
     found = nearest_names(name, there, most=1) or [one for one in there if name.lower() in one.lower()]
     more = f" (and {len(found) - 6} more)" if len(found) > 6 else ""

@@ -171,7 +171,12 @@ def expand(selectors: Iterable[str], what: str) -> frozenset[str]:
 
 
 def suggest(text: str, further: Sequence[str] = ()) -> str:
-    """A suggestion for an unknown code or name."""
+    """A suggestion for an unknown code or name. An unknown code resembles no other: only its beginning means
+    something."""
+    upper = text.strip().upper()
+    series = sorted(code for code in rules() if code.startswith(upper[:4]))
+    if upper.startswith("DRA") and upper[3:].isdigit() and series:
+        return f"{upper[:4]} has {series[0]} to {series[-1]}; `dractl rule {upper[:4]}` lists them"
     known = [name for rule in rules().values() for name in (rule.code, rule.name)] + list(further)
     near = nearest(text, known)
     return f"did you mean {near}?" if near else "`dractl rule` lists every code and name"

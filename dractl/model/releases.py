@@ -104,7 +104,7 @@ def release_of(text: str) -> str:
     allowed = f"{RELEASES[0]} to {RELEASES[-1]}"
     if found is None:
         raise UsageError(
-            f"{text!r} is no Kubernetes release", hint=f"a release reads like {NEWEST}; known are {allowed}"
+            f"not a Kubernetes release: {text!r}", hint=f"a release reads like {NEWEST}; known are {allowed}"
         )
     if found > _key(RELEASES[-1]):
         return RELEASES[-1]
@@ -214,7 +214,8 @@ def parse_gates(text: str) -> dict[str, bool]:
         false = {"0": False, "f": False, "F": False, "false": False, "FALSE": False, "False": False}
         if not equals or value not in truth | false:
             raise UsageError(
-                f"{part!r} does not switch a feature gate", hint="write Name=true or Name=false, with commas"
+                f"missing =true or =false after {name}" if not equals else f"{part!r} is neither true nor false",
+                hint="write Name=true or Name=false, with commas",
             )
         gates[name] = value in truth
     return gates

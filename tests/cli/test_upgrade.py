@@ -93,7 +93,7 @@ def test_a_field_takes_effect_with_its_gate(tmp_path: Path, capsys: pytest.Captu
         (["--from", "1.36", "--to", "1.35"], "1.36 to 1.35 is a downgrade"),
         (["--from", "1.34", "--to", "1.99"], "Kubernetes 1.99 is not known to upgrade"),
         (["--from", "1.30"], "Kubernetes 1.30 is not known"),
-        (["--from", "x"], "'x' is no Kubernetes release"),
+        (["--from", "x"], "not a Kubernetes release: 'x'"),
     ],
 )
 def test_an_unknown_release_and_a_downgrade_are_wrong_usage(

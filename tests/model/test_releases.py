@@ -245,5 +245,5 @@ def test_a_gate_is_true_or_false(value: object) -> None:
 
 
 def test_a_release_is_a_text() -> None:
-    with pytest.raises(UsageError, match=r"1\.36 is no Kubernetes release"):
+    with pytest.raises(UsageError, match=r"not a Kubernetes release: 1\.36"):
         Target.of(1.36)  # type: ignore[arg-type]
