@@ -369,6 +369,7 @@ def _intel(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         driver=facts["driver"],
         kind="gpu",
         names=(f"card{number}", f"renderD{128 + number}"),
+        sriov=SrIov(total_vfs=1, num_vfs=0, drivers_autoprobe=True) if facts.get("sriov") else None,
     )
     return _Parts(
         (pci,), gpus=(Gpu(bdf=function.bdf, vendor="0x8086", source="pci", memory_bytes=product.memory_bytes),)
