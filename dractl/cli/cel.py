@@ -139,6 +139,10 @@ def _answer(
     if not drivers:
         wanted = sorted({device.driver for device in found} & (_named(program)))
     chosen = [device for device in found if not wanted or device.driver in wanted]
+    missing = published.unknown(value for state in states for value in state.all("ResourceSlice").values())
+    error = published.undecided(stored, {name for driver in wanted or missing for name in missing.get(driver, ())})
+    if error is not None:
+        raise error
     return Answer(
         target.release,
         program,

@@ -578,7 +578,7 @@ def _inventory(
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
     assumed = {} if classes else published.installed(slices, target)
     refuses = machines_of.refusal(slices, classes or assumed, target)
-    return TriedDevices(slices, classes, assumed=assumed, refuses=refuses)
+    return TriedDevices(slices, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices))
 
 
 def _split(values: list[str] | None) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dractl.cel import environment
 from dractl.cli import terminal
 from dractl.cli.node import read_node
 from dractl.cluster import sources
@@ -17,11 +18,13 @@ from dractl.drivers.hardware.names import every
 from dractl.drivers.hardware.spec import machines as of_line
 from dractl.drivers.network import read as of_files
 from dractl.errors import InputError
+from dractl.objects import Claim, selectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from dractl.cel import Program
     from dractl.cli.driver_options import Configured
     from dractl.cluster import ClusterState
     from dractl.model import Target
@@ -135,7 +138,61 @@ def _of_machine(
         hint = "`dractl discover` shows the hardware" if option.startswith("--devices") else None
         raise InputError(f"{option}: no known driver would publish a device here", hint=hint)
     source: Literal["snapshot", "hardware"] = "hardware" if option.startswith("--hardware") else "snapshot"
-    return sources.of_objects(rendering.objects).on({options.node_name: (machine, source)})
+    objects = (_with_unknown(item, rendering.unknown) for item in rendering.objects)
+    return sources.of_objects(objects).on({options.node_name: (machine, source)})
+
+
+_UNKNOWN = "dractl/unknown"
+"""An annotation of slices in memory: names that their devices have, but whose values a snapshot lacks."""
+
+
+def _with_unknown(item: dict[str, Any], unknown: Mapping[str, frozenset[str]]) -> dict[str, Any]:
+    names = unknown.get(item["spec"].get("driver", "")) if item["kind"] == "ResourceSlice" else None
+    if not names:
+        return item
+    return {**item, "metadata": {**item["metadata"], "annotations": {_UNKNOWN: ",".join(sorted(names))}}}
+
+
+def unknown(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
+    """The names of attributes and capacities, by driver, that devices have, but whose values a snapshot lacks."""
+    found: dict[str, frozenset[str]] = {}
+    for slice_ in slices:
+        names = text_at(slice_, "metadata", "annotations", _UNKNOWN)
+        if names:
+            driver = text_at(slice_, "spec", "driver")
+            found[driver] = found.get(driver, frozenset()) | frozenset(names.split(","))
+    return found
+
+
+def undecided(program: Program, names: Iterable[str]) -> InputError | None:
+    """The error for an expression that reads what a snapshot lacks."""
+    read = sorted({lookup.full_name for lookup in program.lookups} & set(names))
+    if not read:
+        return None
+    return InputError(
+        f"unknown: the snapshot lacks {', '.join(read)}, which a selector reads: {program.text}",
+        hint="take it on the node, where the driver's library answers: dractl discover --save FILE",
+    )
+
+
+def refuse_undecided(state: ClusterState, target: Target) -> None:
+    """Raises InputError if a selector in the input reads what a snapshot among the devices lacks."""
+    names = frozenset[str]().union(*unknown(state.all("ResourceSlice").values()).values())
+    for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass") if names else ():
+        for value in state.all(kind).values():
+            for text in _expressions(value, kind):
+                error = undecided(environment(target, "stored").compile(text), names)
+                if error is not None:
+                    raise error
+
+
+def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
+    """The selectors of a claim, a template or a class."""
+    if kind == "DeviceClass":
+        return [item.text for item in selectors_of(value)]
+    prefix = ("spec", "spec") if kind == "ResourceClaimTemplate" else ("spec",)
+    requests = Claim.of(None, value, prefix).alternatives
+    return [item.text for request in requests for item in request.selectors]
 
 
 def nodes(source: str, target: Target) -> ClusterState:

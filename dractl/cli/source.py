@@ -185,6 +185,10 @@ def _of_files(sources: Sources, namespace: str | None, release: str | None) -> C
             if source != "cluster":
                 tell(f"reading {source}")
                 state = _published(source, release or state.release).merged(state)
+    if sources.devices:
+        from dractl.cli import published
+
+        published.refuse_undecided(state, Target.of(release or state.release or NEWEST))
     return state
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dractl import facts
 from dractl.drivers import nvidia_shares, nvidia_start
 from dractl.drivers.nvidia_devices import full, partial, static_mig
 from dractl.drivers.nvidia_names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME, VENDOR
@@ -19,7 +20,7 @@ from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dractl.topology.machine import Gpu, Machine
 
@@ -57,8 +58,8 @@ class _Nvidia(Known, frozen=True):
             found.notices.append(f"{NAME}: 25.12 has the gate PassthroughSupport, but finds no vfio device with it")
         if found.partial:
             found.notices.append(
-                f"{NAME}: {found.partial} GPU(s) known from PCI alone: attributes are missing and names may differ; "
-                "a snapshot taken on the node (dractl discover --save) has the rest"
+                f"{NAME}: {found.partial} GPU(s) known from PCI alone: model, memory and versions are unknown here, "
+                "and names may differ; a snapshot taken on the node (dractl discover --save) has them"
             )
         if dynamic and not found.counter_sets:
             off = any(gpu.mig_mode is False and gpu.mig_profiles for gpu in machine.gpus)
@@ -68,10 +69,20 @@ class _Nvidia(Known, frozen=True):
         if managed:
             found.notices.append(f"{NAME}: partition1 to partition8 are left out: only Fabric Manager knows them")
         slices = _by_gpu(found, machine, options) if dynamic else one_slice(found.others)
-        return Inventory(slices, found.comments, found.left_out, tuple(found.notices))
+        lacking = _of_nvml(found.others) if found.partial else frozenset()
+        return Inventory(slices, found.comments, found.left_out, tuple(found.notices), unknown=lacking)
 
 
 PROFILE = _Nvidia(NAME)
+
+
+def _of_nvml(devices: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """What the driver publishes of a GPU, apart from what is known of these."""
+    known = {name for device in devices for name in device["attributes"]}
+    rows = facts.driver(NAME)
+    published = [row.name for row in rows.attributes] + [row.name for row in rows.capacities]
+    names = (name for name in published if name not in known)
+    return frozenset(name if "/" in name else f"{NAME}/{name}" for name in names)
 
 
 class _Found(Struct):

@@ -71,7 +71,8 @@ class Inventory(Struct, frozen=True):
     ``comments`` explain single devices, by name; ``left_out`` says of PCI functions of the driver, by address, why they
     are not published; ``notices`` are for the user. ``unpublished`` says why the driver publishes nothing at all: it
     does not start on this machine. It is None where the driver runs, even if there is no device. (That the API server
-    refuses a slice is found by :func:`dractl.drivers.render`.)
+    refuses a slice is found by :func:`dractl.drivers.render`.) ``unknown``: full names of attributes and capacities
+    that devices have, but whose values nobody asked for.
     """
 
     slices: tuple[Slice, ...] = ()
@@ -79,6 +80,7 @@ class Inventory(Struct, frozen=True):
     left_out: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     unpublished: str | None = None
+    unknown: frozenset[str] = frozenset()
 
     @property
     def devices(self) -> tuple[dict[str, Any], ...]:

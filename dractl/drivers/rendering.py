@@ -31,7 +31,7 @@ class Rendering(Struct, frozen=True):
     ``comments`` are lines for objects by name. ``left_out`` maps a driver to the PCI functions that it does not publish
     and the reason for each; ``notices`` are its other remarks. ``unpublished`` maps the drivers that publish nothing at
     all on this machine to the reason: the driver does not start, or the API server refuses its slices. They have no
-    slice here.
+    slice here. ``unknown`` are the names, by driver, of :attr:`Inventory.unknown`.
     """
 
     slices: tuple[dict[str, Any], ...] = ()
@@ -40,6 +40,7 @@ class Rendering(Struct, frozen=True):
     left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     unpublished: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def objects(self) -> tuple[dict[str, Any], ...]:
@@ -82,15 +83,18 @@ def render(
     left_out: dict[str, Mapping[str, str]] = {}
     notices: list[str] = []
     unpublished: dict[str, str] = {}
+    unknown: dict[str, frozenset[str]] = {}
     for profile in chosen:
         inventory = profile.inventory(machine, options)
         asked = options.versions.get(profile.name)
         known = profile.catalogue.stand_in(asked)
         if known is not None:
             newest = known == [name for name in profile.catalogue.versions if name[0].isdigit()][-1]
-            unknown = "is newer than dractl knows" if newest else "is not a release that dractl knows"
-            notices.append(f"{profile.name}: {asked} {unknown}; rendered as {known}")
+            what = "is newer than dractl knows" if newest else "is not a release that dractl knows"
+            notices.append(f"{profile.name}: {asked} {what}; rendered as {known}")
         notices += inventory.notices
+        if inventory.unknown:
+            unknown[profile.name] = inventory.unknown
         if inventory.left_out:
             left_out[profile.name] = inventory.left_out
         published = _objects(profile, inventory, options, notices)
@@ -106,7 +110,9 @@ def render(
             for item in profile.device_classes(options):
                 classes.append(item)
                 drop_fields(item["spec"], "class", options.target, f"DeviceClass {item['metadata']['name']}", notices)
-    return Rendering(tuple(slices), tuple(classes), comments, left_out, tuple(dict.fromkeys(notices)), unpublished)
+    return Rendering(
+        tuple(slices), tuple(classes), comments, left_out, tuple(dict.fromkeys(notices)), unpublished, unknown
+    )
 
 
 def _with_gates(options: Options) -> Options:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dractl.lint.place import Placed
     from dractl.lint.reading import Reading
     from dractl.manifests import Document
+    from dractl.manifests.documents import Path
     from dractl.manifests.kustomize import Kustomizations
     from dractl.model import Target
 
@@ -137,13 +138,40 @@ def _advice(
         versions=terms.versions,
         undecided=undecided,
     )
+    rules = [rule for rule in registry.checks() if terms.config.wants(rule.code)]
+    found = [(rule, advice) for rule in rules for advice in rule.advice(run) if not _hidden(advice)]
+    known = _known(run) if any(rule.devices for rule, _ in found) else {}
     return [
-        replace(from_advice(rule, advice), number=numbers[id(advice.subject)])
-        for rule in registry.checks()
-        if terms.config.wants(rule.code)
-        for advice in rule.advice(run)
-        if not _hidden(advice)
+        replace(
+            from_advice(rule, _explained(advice, known) if rule.devices else advice), number=numbers[id(advice.subject)]
+        )
+        for rule, advice in found
     ]
+
+
+def _known(run: Run) -> dict[tuple[int, Path], Advice]:
+    """What is known of drivers says without the devices, by subject and path."""
+    return {
+        (id(advice.subject), advice.path): advice
+        for rule in registry.checks()
+        for advice in rule.advice(run.without_devices)
+        if (advice.severity or rule.severity) != "info"
+    }
+
+
+def _explained(advice: Advice, known: Mapping[tuple[int, Path], Advice]) -> Advice:
+    """What devices show, together with the cause and the fix that are known without them."""
+    cause = known.get((id(advice.subject), advice.path))
+    if cause is None:
+        return advice
+    return replace(
+        advice,
+        message=f"{advice.message}: {cause.message}",
+        help=advice.help or cause.help,
+        fix=advice.fix or cause.fix,
+        offset=cause.offset,
+        end=cause.end,
+    )
 
 
 def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[Meant]]:

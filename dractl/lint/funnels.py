@@ -97,6 +97,9 @@ def _step(run: Run, expression: Expression, devices: list[Published]) -> Sieve:
     left: list[Published] = []
     failed: list[tuple[Published, str]] = []
     for candidate in devices:
+        if run.devices is not None and run.devices.undecided(program, candidate.driver):
+            left.append(candidate)
+            continue
         result = program.evaluate(candidate.driver, candidate.device)
         if isinstance(result, EvalError):
             failed.append((candidate, result.text))

@@ -57,7 +57,8 @@ class TriedDevices:
 
     ``slices`` and ``classes`` are mappings as read from a cluster or a file; only the newest generation of a pool
     counts. ``assumed`` are classes as the drivers install them, if it has none. ``refuses``: true of a claim,
-    with the classes of its files, that no machine can satisfy.
+    with the classes of its files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by
+    driver, that devices have, but whose values nobody knows here.
     """
 
     def __init__(
@@ -67,12 +68,23 @@ class TriedDevices:
         *,
         assumed: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         refuses: Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool] | None = None,
+        unknown: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> None:
         self.slices = [item for value in slices if isinstance(item := decode(value), ResourceSlice)]
         self.devices = _devices(self.slices)
         self.refuses = refuses
+        self._unknown = unknown
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
         self.assumed = {} if classes else {name: selectors_of(value) for name, value in assumed.items()}
+
+    def undecided(self, program: Program, driver: str) -> bool:
+        """True if an expression reads what is unknown of a driver's devices."""
+        names = self._unknown.get(driver)
+        return bool(names) and any(lookup.full_name in (names or ()) for lookup in program.lookups)
+
+    def knows(self, name: str) -> bool:
+        """False for an attribute whose values are unknown."""
+        return not any(name in names for names in self._unknown.values())
 
 
 def published_instead(program: Program, failed: Sequence[tuple[Published, str]]) -> str | None:
@@ -91,7 +103,7 @@ def values_read(program: Program, devices: Sequence[Published]) -> str | None:
         values = Counter(_shown(device.names(kind).get(domain, {}).get(name)) for device in devices)
         listed = [f"{value} ×{count}" for value, count in values.most_common(MAX_SHOWN)]
         shown = f"{name}: {', '.join(listed)}" + (", ..." if len(values) > MAX_SHOWN else "")
-        found.append(shown + _not_text(program, name, devices))
+        found.append(shown + _not_text(program, name, devices) + _in_units_of(program, name, next(iter(values))))
     if not found and (program.reads is None or Field("driver") in program.reads):
         return f"the drivers are {', '.join(sorted({device.driver for device in devices}))}"
     return "; ".join(found) or None
@@ -167,6 +179,23 @@ def _not_text(program: Program, name: str, devices: Sequence[Published]) -> str:
             if value is not None and value.type in ("int", "bool") and (written := _shown(value.value)) in strings:
                 return f' (of type {value.type}, which never equals the string "{written}")'
     return ""
+
+
+def _in_units_of(program: Program, name: str, shown: str) -> str:
+    """The amounts that a capacity is compared with, in the unit in which devices publish it: 80Gi are 81920Mi."""
+    unit = shown.lstrip("0123456789")
+    amounts = {
+        str(literal.value)
+        for found in program.comparisons
+        if found.lookup and found.lookup.name == name and found.lookup.kind == "capacity"
+        for literal in found.literals
+        if literal.kind == "quantity" and unit and not str(literal.value).endswith(unit)
+    }
+    said = []
+    for amount in sorted(amounts):
+        value, one = Quantity.parse(amount).value(), Quantity.parse(f"1{unit}").value()
+        said += [f"; {amount} is {value // one}{unit}"] if value % one == 0 else []
+    return "".join(said)
 
 
 def _shown(value: Any) -> str:

@@ -131,6 +131,21 @@ class Run:
             if subject.name:
                 self._names.setdefault((subject.kind, subject.name), []).append(subject)
 
+    @cached_property
+    def without_devices(self) -> Run:
+        """The same objects, judged by what is known of drivers alone."""
+        return Run(
+            self.subjects,
+            self.target,
+            None,
+            self.others,
+            applied_together=self.applied_together,
+            namespaces=self.namespaces,
+            consumers=self.consumers,
+            versions=self.versions,
+            undecided=self.undecided,
+        )
+
     def of(self, kind: str) -> list[Manifest]:
         """The objects of a kind."""
         return self._kinds.get(kind, [])

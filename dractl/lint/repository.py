@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from dractl.lint.model import manifest
 from dractl.lint.namespaces import tells_labels
 from dractl.lint.reading import readings
 from dractl.lint.relevance import class_mappings
-from dractl.manifests.files import Entry, listed
+from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_relevant, load_readable
 from dractl.manifests.rendered import Rendered
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.store import Store
-    from dractl.manifests import Document, Inputs
+    from dractl.manifests import Document, Inputs, Skipped
     from dractl.manifests.rendered import Renderer
 
 _FORMAT = f"1 {__version__}"
 _MAX_FILES = 50_000
+_MAX_LOOSE = 5_000
+"""Of a folder that is no repository."""
 _SETTLED = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
 _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
@@ -89,7 +92,8 @@ class Repositories:
         known, now = self._parts[top], time.time_ns()
         found: dict[str, Part] = {}
         kustomizations = Kustomizations()
-        for entry in islice(listed([top], self._exclude, gitignore=self._gitignore), _MAX_FILES):
+        most = _MAX_FILES if os.path.exists(os.path.join(top, ".git")) else _MAX_LOOSE
+        for entry in islice(_listed(top, self._exclude, gitignore=self._gitignore), most):
             if isinstance(entry, Entry) and entry.status is not None:
                 status = entry.status
                 state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
@@ -101,7 +105,8 @@ class Repositories:
         if self._store is not None and found != known:
             settled = now - int(_SETTLED * 1e9)
             kept = {path: part for path, part in found.items() if max(part.state[1:]) < settled}
-            self._store.put(_key(top), msgspec.msgpack.encode(_Kept(_FORMAT, top, kept)))
+            with suppress(UnicodeEncodeError):  # the name of a file is not UTF-8
+                self._store.put(_key(top), msgspec.msgpack.encode(_Kept(_FORMAT, top, kept)))
         return found
 
     def _kept(self, top: str) -> dict[str, Part]:
@@ -111,6 +116,16 @@ class Repositories:
         except msgspec.MsgspecError:
             return {}
         return kept.parts if (kept.format, kept.top) == (_FORMAT, top) else {}
+
+
+def _listed(top: str, exclude: Sequence[str], *, gitignore: bool) -> Iterator[Entry | Skipped]:
+    """The manifests of a repository, or of the working directory; those in any other folder, not below it."""
+    if os.path.exists(os.path.join(top, ".git")) or top == os.getcwd():
+        yield from listed([top], exclude, gitignore=gitignore)
+        return
+    with suppress(OSError):
+        files = sorted(os.path.join(top, name) for name in os.listdir(top) if name.endswith(MANIFEST_SUFFIXES))
+        yield from listed(list(filter(os.path.isfile, files)), exclude)
 
 
 def _key(top: str) -> str:

@@ -66,18 +66,20 @@ class Store:
 
     def _prune(self) -> None:
         """Deletes the least recently used files, and those in the formats of other versions."""
-        for entry in os.scandir(self._top):
-            other = entry.name.startswith(f"{self._kind}-") and entry.path != self._folder
-            if other and entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-        files = [(entry.stat(follow_symlinks=False), entry.path) for entry in os.scandir(self._folder)]
+        for name in os.listdir(self._top):
+            path = os.path.join(self._top, name)
+            if name.startswith(f"{self._kind}-") and path != self._folder and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+        files = []
+        for name in os.listdir(self._folder):
+            with suppress(FileNotFoundError):  # another run was faster
+                files.append((os.lstat(os.path.join(self._folder, name)), os.path.join(self._folder, name)))
         files.sort(key=lambda file: file[0].st_mtime, reverse=True)
         total = 0
-        files = [file for file in files if stat.S_ISREG(file[0].st_mode)]
-        for number, (status, path) in enumerate(files):
+        for number, (status, path) in enumerate(file for file in files if stat.S_ISREG(file[0].st_mode)):
             total += status.st_size
             if total > MAX_BYTES or number >= MAX_FILES:
-                with suppress(FileNotFoundError):  # another run was faster
+                with suppress(FileNotFoundError):
                     os.unlink(path)
 
 

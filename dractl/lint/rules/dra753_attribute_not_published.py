@@ -40,7 +40,8 @@ def check(run: Run) -> Iterator[Advice]:
         for constraint in claim.constraints:
             field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
             attribute = text(constraint.fields.get(field))
-            found = _found(run, claim, constraint, attribute) if "/" in attribute else None
+            known = "/" in attribute and (run.devices is None or run.devices.knows(attribute))
+            found = _found(run, claim, constraint, attribute) if known else None
             if found:
                 message, advice = found
                 path = (*constraint.path, field)

@@ -46,6 +46,9 @@ def check(run: Run) -> Iterator[Advice]:
         left = [(request, candidates(run, claim, request)) for request in claim.alternatives]
         if not left or not all(devices for _, devices in left) or not _comparable(claim, left):
             continue
+        programs = [run.program(item) for request, _ in left for item in request.selectors]
+        if any(inventory.undecided(program, device.driver) for program in programs for device in left[0][1][:1]):
+            continue
         if inventory.refuses(_claim(claim, constraints=True), own):
             yield _advice(claim, left, homes, inventory.refuses(_claim(claim, constraints=False), own))
 

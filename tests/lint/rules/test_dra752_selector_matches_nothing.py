@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from dractl.drivers import Options, render
+from dractl.drivers.hardware import machine
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
@@ -40,3 +44,32 @@ def test_one_device_that_matches_is_enough() -> None:
 
 def test_errors_are_those_of_dra751() -> None:
     assert found('device.attributes["gpu.example.com"].colour == "red"') == []
+
+
+def on_a_dgx(expression: str) -> list[Finding]:
+    options = Options(node_name="node-1", target=Target.of())
+    rendering = render(machine("dgx-h100"), options, ["gpu.nvidia.com"], device_classes=True)
+    classes = {item["metadata"]["name"]: item for item in rendering.device_classes}
+    inputs = load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode())
+    return list(lint(inputs, Target.of(), devices=TriedDevices(rendering.slices, {}, assumed=classes)).findings)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "said"),
+    [
+        ('device.attributes["gpu.nvidia.com"].architecture == "hopper"', "DRA752", "Hopper"),
+        ('device.attributes["gpu.nvidia.com"].architectur == "Hopper"', "DRA751", "architecture"),
+    ],
+)
+def test_devices_take_nothing_from_what_is_known_without_them(expression: str, code: str, said: str) -> None:
+    without = lint(load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode()), Target.of()).findings[0]
+    (finding,) = on_a_dgx(expression)
+    assert (finding.code, finding.position) == (code, without.position)
+    assert without.message in finding.message
+    assert said in without.message
+    assert finding.fix == without.fix != None  # noqa: E711 - both have one
+
+
+def test_an_amount_is_said_in_the_unit_of_the_devices() -> None:
+    (finding,) = on_a_dgx('device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80Gi")) >= 0')
+    assert finding.help == "memory: 81559Mi ×8; 80Gi is 81920Mi"
