@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cluster.managers import of_object
-from dractl.cluster.state import describe
+from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
 from dractl.facts.kubernetes import kubernetes
 from dractl.model import to_v1
 from dractl.model.releases import served_versions
@@ -17,7 +18,7 @@ from dractl.validation.drop import drop
 from dractl.validation.violation import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from dractl.model import Target
     from dractl.validation.decoding import Fault
@@ -39,16 +40,64 @@ class Input(Struct, frozen=True):
     value: Raw
     faults: tuple[Fault, ...] = ()
     stored: bool = False
+    others: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        """``KIND/[NAMESPACE/]NAME``."""
-        return describe(self.value)
+    def objects(self) -> tuple[str, ...]:
+        """``KIND/[NAMESPACE/]NAME`` of the object, and of the ``others`` that it stands for."""
+        return (describe(self.value), *self.others)
+
+    @property
+    def owner(self) -> str | None:
+        """Who applies the object."""
+        found = of_object(self.value)
+        return None if found is None else found.name
+
+    @property
+    def alike(self) -> Hashable:
+        """Equal for stored objects of which a server says the same: what is stored has been accepted, so that names and
+        the text of attributes matter by their lengths alone."""
+        if not self.stored or self.value.get("kind") not in ("ResourceClaim", "ResourceSlice"):
+            return id(self.value)
+        owners = len(list_at(self.value, "metadata", "ownerReferences"))
+        head = self.value.get("apiVersion"), text_at(self.value, "metadata", "namespace"), owners
+        spec = map_at(self.value, "spec")
+        if "devices" not in spec or self.value.get("kind") == "ResourceClaim":
+            return head, repr(spec)
+        rest = {name: value for name, value in spec.items() if name not in ("devices", "nodeName", "pool")}
+        names = [device.get("name") for device in maps_at(spec, "devices")]
+        devices = [_shape(device) for device in maps_at(spec, "devices")]
+        return (
+            head,
+            repr(rest),
+            len(set(names)),
+            text_at(spec, "pool", "name") == text_at(spec, "nodeName"),
+            repr(devices),
+        )
 
     @property
     def stays(self) -> bool:
         """True if a release meets the object as it is stored, and nobody creates it again."""
         return self.stored and self.value.get("kind") in _STAYS
+
+
+def merged(items: Iterable[Input]) -> tuple[Input, ...]:
+    """One input for those of which every server says the same."""
+    groups: dict[Hashable, list[Input]] = {}
+    for item in items:
+        groups.setdefault((item.alike, item.owner), []).append(item)
+    return tuple(
+        replace(first, others=tuple(name for item in rest for name in item.objects)) for first, *rest in groups.values()
+    )
+
+
+def _shape(device: Raw) -> dict[str, Any]:
+    attributes = {
+        name: (tuple((kind, len(text) if isinstance(text, str) else text) for kind, text in value.items()))
+        for name, value in map_at(device, "attributes").items()
+        if isinstance(value, dict)
+    }
+    return {**device, "name": None, "attributes": attributes}
 
 
 class Said(Struct, frozen=True):
@@ -95,9 +144,8 @@ def differences(
 
     for item in items:
         old, new = ask(item, before), ask(item, after)
-        owner = of_object(item.value)
         for code, level, message in _between(item, old, new, after.release):
-            yield Finding(code, level, message, (item.name,), None if owner is None else owner.name)
+            yield Finding(code, level, message, item.objects, item.owner)
 
 
 def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[str, Any, str]]:
@@ -139,7 +187,7 @@ def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
                 fix = f"write it in {instead}" if instead != row.api_version else None
                 message = f"{row.api_version} is not served from Kubernetes {row.removed} on"
                 source, date = row.source or _LIFECYCLE, row.read or facts.read
-                yield Finding("version-ends", "info", message, (item.name,), None, fix, source, date)
+                yield Finding("version-ends", "info", message, item.objects, item.owner, fix, source, date)
 
 
 def _text(violation: Violation) -> str:

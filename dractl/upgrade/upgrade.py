@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from dractl.allocation import Features
+from dractl.cluster import sources
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import map_at
 from dractl.errors import UsageError
 from dractl.model import Target
-from dractl.model.releases import COMPARED, is_newer, release_of, stage
+from dractl.model.releases import COMPARED, GATES, is_newer, release_of, stage
 from dractl.upgrade import server
 from dractl.upgrade.finding import Plan, Step, grouped
+from dractl.upgrade.placing import Placing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from dractl.cluster import ClusterState
     from dractl.upgrade.server import Input
 
+_NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
 _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 
 
@@ -50,15 +54,36 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
     """What each step of an upgrade changes. Raises UsageError."""
     releases = path_of(start, to)
     targets = [_target(release, inputs.gates) for release in releases]
-    items = [*inputs.manifests, *stored(inputs.state)]
+    items = server.merged((*inputs.manifests, *stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.Said] = {}
+    state, written = _together(inputs)
+    placing = Placing(state, written) if state.has("ResourceSlice") else None
+    placed = [placing.outcomes(state, _features(target)) for target in targets] if placing is not None else []
     steps = []
-    for before, after in pairwise(targets):
-        found = server.differences(items, before, after, namespaces, answers)
+    for number, (before, after) in enumerate(pairwise(targets)):
+        found = [*server.differences(items, before, after, namespaces, answers)]
+        if placing is not None:
+            found += placing.differences(placed[number], placed[number + 1])
         last = server.endings(inputs.manifests, after.release) if after is targets[-1] else ()
         steps.append(Step(f"Kubernetes {after.release}", findings=grouped((*found, *last))))
-    return Plan(releases[0], releases[-1], tuple(steps))
+    undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
+    return Plan(releases[0], releases[-1], tuple(steps), not_compared=undecided)
+
+
+def _together(inputs: Inputs) -> tuple[ClusterState, ClusterState]:
+    """The cluster with the objects of the manifests, and these alone."""
+    written = sources.of_objects(item.value for item in inputs.manifests)
+    return inputs.state.merged(written), written
+
+
+def _features(target: Target) -> Features:
+    return Features.for_release(target.release, {gate: gate in target.gates for gate in GATES if _free(gate, target)})
+
+
+def _free(gate: str, target: Target) -> bool:
+    found = stage(gate, target.release)
+    return found is not None and (gate in target.gates) != found.default
 
 
 def _target(release: str, gates: Mapping[str, bool]) -> Target:

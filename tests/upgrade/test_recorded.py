@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
+from dractl.allocation import Features
+from dractl.cluster import ClusterState
+from dractl.cluster.sources import of_objects
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import COMPARED, parse_gates
-from dractl.upgrade import server
+from dractl.scheduler.attempt import Scheduler
+from dractl.upgrade import placing, server
+from tests.conformance.test_allocator import replay
+from tests.conformance.test_scheduling import OTHER_RELEASE_WROTE
 from tests.conftest import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+# A claim that 1.35 allocated has no allocationTimestamp, and no further pod can use it in 1.36: what was recorded there
+# is about a claim that 1.36 itself allocated. test_live.py plays it.
+ALLOCATED_BEFORE = {"shared-claim-same-node"}
 STEPS = list(pairwise(COMPARED))
 
 
@@ -70,6 +81,125 @@ def test_what_servers_say_otherwise(step: tuple[str, str], gates: str, shared: P
     record_property("cases", counted.total())
     assert not wrong
     assert counted.total() - counted[None] > (40 if WHOLE else 0)
+
+
+def scheduled(recorded: dict[str, Any], outcome: placing.Outcome) -> bool:
+    """True if an outcome is what a scheduler did: the same verdict, the same devices on its node, the same message."""
+    if outcome.fits != recorded["scheduled"]:
+        return False
+    if outcome.fits:
+        given = [d for claim in recorded["allocation"] or [] for d in claim.get("devices", [])]
+        want = {f"{d['driver']}/{d['pool']}/{d['device']}" for d in given}
+        found = outcome.nodes.get(recorded["node"])
+        if any(claim.allocated for claim in outcome.attempt.claims):
+            return found is not None
+        return found is not None and want == {name.partition(": ")[2] for name in placing.taken(outcome, found.name)}
+    want_text, text = (re.sub(r"node-\d+", "node-N", said or "") for said in (recorded["message"], outcome.said))
+    return not want_text or want_text == text
+
+
+@pytest.mark.parametrize("step", STEPS, ids="-".join)
+def test_what_schedulers_do_otherwise(step: tuple[str, str], shared: Path, record_property: Any) -> None:
+    """From the objects of the older release alone: what the newer scheduler did with the pod."""
+    counted: Counter[str] = Counter()
+    wrong = {}
+    for file in sorted((shared / "conformance" / "scheduling").glob("*/expected.json")):
+        expected = json.loads(file.read_bytes())
+        if not expected["releases"].keys() >= set(step) or not expected.get("pod"):
+            continue
+        if file.parent.name in {*OTHER_RELEASE_WROTE, *ALLOCATED_BEFORE}:
+            continue
+        before, after = (expected["releases"][release] for release in step)
+        objects = file.parent / before.get("objects", "objects.json")
+        state = ClusterState.from_documents(load([str(objects)], relevant_only=False).documents)
+        recorded = zip((before, after), step, strict=True)
+        outcomes = [found for each in recorded if (found := _outcome(state, expected, *each)) is not None]
+        if not outcomes:  # another scheduler's pod
+            assert not before["message"]
+            continue
+        found = placing.difference(*outcomes)
+        change = (before["scheduled"], after["scheduled"])
+        counted["same" if change[0] == change[1] else "differs"] += 1
+        levels = {(True, False): "breaks", (False, True): "changes"}
+        if change in levels and (found is None or found[1] != levels[change]):
+            wrong[file.parent.name] = (change, found)
+        same_objects = before.get("objects") == after.get("objects")  # the same holders on the same nodes
+        if not (scheduled(after, outcomes[1]) if same_objects else after["scheduled"] == outcomes[1].fits):
+            wrong[file.parent.name] = (after["scheduled"], after["message"], outcomes[1].fits, outcomes[1].said)
+    record_property("cases", counted.total())
+    assert not wrong
+    assert counted["differs"] >= {"1.34": 6, "1.35": 2, "1.36": 1}[step[0]] * WHOLE
+
+
+def _outcome(state: ClusterState, expected: dict[str, Any], recorded: dict[str, Any], release: str) -> placing.Outcome:
+    gates = {**(recorded.get("featureGates") or {}), **(recorded.get("schedulerFeatureGates") or {})}
+    key = (expected["pod"]["namespace"], expected["pod"]["name"])
+    name = f"Pod/{'/'.join(key)}"
+    subject = next((one for one in placing.subjects(state, ClusterState({})) if name in one.objects), None)
+    if subject is None:
+        return None
+    subject = replace(subject, key=key, pod=state.get("Pod", key))
+    return placing.outcome(Scheduler(state, Features.for_release(release, gates)), subject)
+
+
+@pytest.mark.parametrize("step", STEPS, ids="-".join)
+def test_what_allocators_do_otherwise(step: tuple[str, str], shared: Path, record_property: Any) -> None:
+    """The cases that are the same objects for both releases: verdict, devices and text of the newer allocator."""
+    before, after = (
+        {case["name"]: case for case in map(json.loads, file.read_bytes().splitlines())}
+        for file in (shared / "conformance" / "allocator-random" / f"{release}.jsonl" for release in step)
+    )
+    counted: Counter[str] = Counter()
+    wrong = {}
+    for name in before.keys() & after.keys():
+        old, new = before[name], after[name]
+        if any(old.get(part) != new.get(part) for part in ("node", "claims", "classes", "slices", *HELD)):
+            continue
+        differs = replayed(old) != replayed(new)
+        counted["differs" if differs else "same"] += 1
+        found = placing.difference(_allocation(old, step[0]), _allocation(old | {"features": new["features"]}, step[1]))
+        if differs if found is None else not differs and found[0] != "other-message":  # which preemption is part of
+            wrong[name] = (old["expected"], new["expected"], found)
+    record_property("cases", counted.total())
+    assert not wrong
+    assert counted["differs"] >= 3 * WHOLE
+
+
+HELD = ("allocatedDevices", "allocatedSharedDeviceIDs", "allocatedCapacity")
+
+
+def replayed(case: dict[str, Any]) -> tuple[str, str | None, list[list[str]]]:
+    """What a scheduler shows of an allocator's verdict: fits, its text, its devices."""
+    expected = case["expected"]
+    devices = [
+        f"{device['request']}: {device['driver']}/{device['pool']}/{device['device']}"
+        for result in expected.get("results") or []
+        for device in result["devices"].get("results") or []
+    ]
+    return expected["verdict"] == "allocated", expected.get("error"), sorted(devices)
+
+
+def _allocation(case: dict[str, Any], release: str) -> placing.Outcome:
+    claims = [replay.explicit(claim) for claim in case["claims"]]
+    entries = [{"name": f"c{n}", "resourceClaimName": claim["metadata"]["name"]} for n, claim in enumerate(claims)]
+    pod = {"metadata": {"name": "pod", "namespace": "ns", "uid": "u"}, "spec": {"resourceClaims": entries}}
+    api = {"apiVersion": "resource.k8s.io/v1"}
+    state = of_objects(
+        [
+            {"apiVersion": "v1", "kind": "Node", **case["node"]},
+            {"apiVersion": "v1", "kind": "Pod", **pod},
+            *({**api, "kind": "ResourceClaim", **claim} for claim in claims),
+            *({**api, "kind": "DeviceClass", **each} for each in case.get("classes") or ()),
+            *({**api, "kind": "ResourceSlice", **each} for each in case.get("slices") or ()),
+        ]
+    )
+    features = Features(
+        release, frozenset(case["features"]), case.get("celFeatures") and frozenset(case["celFeatures"])
+    )
+    scheduler = Scheduler(state, features)
+    scheduler.allocator = scheduler.allocator.replace(state=replay.state_of(case))
+    (subject,) = (one for one in placing.subjects(state, ClusterState({})) if one.pod is not None)
+    return placing.outcome(scheduler, subject)
 
 
 def _codes(expected: tuple[str, str] | None) -> set[tuple[str, str]]:

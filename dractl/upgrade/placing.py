@@ -1,0 +1,293 @@
+"""What kube-scheduler of two releases, or beside two versions of drivers, does with the same pods and claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.allocation import Allocated, Exhausted, Fatal
+from dractl.capacity import copies
+from dractl.capacity.gangs import waiting
+from dractl.capacity.replicas import kind_of
+from dractl.cluster.managers import of_object
+from dractl.cluster.podgroups import object_of
+from dractl.cluster.pods import DEFAULT_SCHEDULER, consumers, ended, is_pending, scheduler_name
+from dractl.cluster.state import GROUPS, map_at, maps_at, owning_pods, text_at
+from dractl.model import pod_templates
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.binding import without_allocation
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.extended import wanted
+from dractl.upgrade.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from dractl.allocation import Features
+    from dractl.cluster import ClusterState
+    from dractl.cluster.state import Key
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
+    from dractl.upgrade.finding import Level
+
+    Raw = Mapping[str, Any]
+
+_LEADERS = 12  # nodes of different kinds whose devices are compared
+_NAMED = 3
+
+
+class Subject(Struct, frozen=True):
+    """Pods that the scheduler cannot tell apart, or a claim that no pod uses (``pod`` is None then). ``objects`` are
+    their names; ``runs``: they have a node, which is asked about as if one of them were recreated. ``about`` begins the
+    sentence about it."""
+
+    objects: tuple[str, ...]
+    key: Key
+    pod: Raw | None
+    claim: PodClaim | None = None
+    runs: bool = False
+    owner: str | None = None
+    about: str = ""
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a subject. ``undecided`` are nodes for which the search ended without a proof."""
+
+    scheduler: Scheduler
+    attempt: Attempt
+    fits: bool
+    nodes: Mapping[str, NodeVerdict]
+    undecided: tuple[str, ...]
+
+    @property
+    def said(self) -> str:
+        """The scheduler's message, or what stops the pod before any node."""
+        stops = (getattr(stop, "text", "") for stop in self.attempt.stopped)
+        return self.attempt.message or "; ".join(filter(None, stops))
+
+
+def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...]:
+    """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
+    groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
+    for key, pod in state.all("Pod").items():
+        if _wants(pod) and not ended(pod) and scheduler_name(pod) == DEFAULT_SCHEDULER:
+            groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append((key, pod))
+    found = [
+        Subject(
+            tuple(f"Pod/{'/'.join(key)}" for key, _ in pods),
+            *pods[0],
+            runs=not is_pending(pods[0][1]),
+            about="" if is_pending(pods[0][1]) else "if it is recreated, it ",
+        )
+        for pods in groups.values()
+    ]
+    used = _used(manifests)
+    for kind in manifests.kinds:
+        for key, value in manifests.all(kind).items():
+            made = _made(state, kind, key, used)
+            if made is not None:
+                owner = of_object(value)
+                name = "/".join(filter(None, (kind, *key)))
+                found.append(Subject((name,), key, made, owner=None if owner is None else owner.name))
+    allocated: dict[Hashable, list[Key]] = {}
+    for key, value in state.all("ResourceClaim").items():
+        allocation = map_at(value, "status", "allocation")
+        if allocation and not owning_pods(value):
+            allocated.setdefault((key[0], repr(value.get("spec")), "allocationTimestamp" in allocation), []).append(key)
+        elif not allocation and not consumers(state, key):
+            claim = PodClaim("", key, value, state.decode(value))
+            found.append(Subject((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
+    for keys in allocated.values():
+        names = tuple(f"ResourceClaim/{'/'.join(key)}" for key in keys)
+        found.append(Subject(names, keys[0], _further(*keys[0]), about="a further pod that uses it "))
+    return tuple(found)
+
+
+def _further(namespace: str, claim: str) -> Raw:
+    """A pod that joins those which use a claim."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "further", "namespace": namespace, "uid": "further"},
+        "spec": {"containers": [{"name": "main"}], "resourceClaims": [{"name": "claim", "resourceClaimName": claim}]},
+    }
+
+
+def _wants(pod: Raw) -> bool:
+    return bool(maps_at(pod, "spec", "resourceClaims") or wanted(pod))
+
+
+def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:
+    """Equal for pods that want the same: their own names, and those of claims with equal specs, do not matter."""
+    claims = [
+        state.get("ResourceClaim", (namespace, text_at(entry, "resourceClaimName"))) or entry
+        for entry in maps_at(pod, "spec", "resourceClaims")
+    ]
+    wants = [
+        (repr(claim.get("spec", claim)), is_pending(pod) and bool(map_at(claim, "status").get("allocation")))
+        for claim in claims
+    ]
+    spec = {name: value for name, value in map_at(pod, "spec").items() if name != "resourceClaims"}
+    return tuple(wants), kind_of({**pod, "spec": spec})
+
+
+def _made(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
+    """A pod of a workload; of a template that no workload or pod among the manifests uses, one that uses it alone."""
+    if kind in GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
+        return None
+    pod = copies.of_object(state, kind, key).pod
+    return pod if _wants(pod) else None
+
+
+def _used(manifests: ClusterState) -> frozenset[str]:
+    """The names of the templates that pods and workloads use."""
+    values = (value for kind in manifests.kinds for value in manifests.all(kind).values())
+    specs = (spec for value in values for _, spec in pod_templates(value))
+    entries = (entry for spec in specs for entry in maps_at(spec, "resourceClaims"))
+    return frozenset(text_at(entry, "resourceClaimTemplateName") for entry in entries)
+
+
+# -- what the scheduler does --
+
+
+def emptied(state: ClusterState) -> ClusterState:
+    """The cluster with no pod and no allocated claim."""
+    claims = {
+        key: without_allocation(value) if "status" in value else value
+        for key, value in state.all("ResourceClaim").items()
+        if not value.get("metadata", {}).get("ownerReferences")
+    }
+    return state.only({"Pod": {}, "ResourceClaim": claims})
+
+
+def outcome(scheduler: Scheduler, subject: Subject) -> Outcome:
+    """What the scheduler does with a subject: with a pod that runs, as if it were recreated."""
+    if subject.runs:
+        scheduler = scheduler.after(_without(scheduler.state, subject))
+    if subject.pod is None:
+        assert subject.claim is not None
+        attempt, starts = scheduler.claim(subject.claim), True
+    else:
+        attempt = scheduler.pod(subject.pod, recreated=subject.runs)
+        given = attempt.given_back(text_at(subject.pod, "metadata", "uid"))
+        if given is not None and given.value is not None:
+            released = scheduler.state.replace("ResourceClaim", given.key, without_allocation(given.value))
+            scheduler = scheduler.after(released)
+            attempt = scheduler.pod(subject.pod, recreated=subject.runs)
+        alone = object_of(subject.pod) is None or not attempt.fits
+        starts = alone or waiting(scheduler.state, subject.pod, scheduler.features, recreated=subject.runs) is None
+    nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
+    open_ = tuple(node.name for node in attempt.nodes if node.asked and isinstance(node.outcome, Exhausted))
+    return Outcome(scheduler, attempt, attempt.fits and starts, nodes, open_)
+
+
+def _without(state: ClusterState, subject: Subject) -> ClusterState:
+    """The cluster without a pod and what is reserved for it alone."""
+    changed = dict(state.all("ResourceClaim"))
+    for key in state.claims_of_pod(subject.key):
+        claim = changed[key]
+        if len(maps_at(claim, "status", "reservedFor")) > 1:
+            continue
+        if map_at(claim, "metadata").get("ownerReferences"):
+            del changed[key]
+        elif "status" in claim:
+            changed[key] = without_allocation(claim)
+    pods = {key: pod for key, pod in state.all("Pod").items() if key != subject.key}
+    return state.only({"Pod": pods, "ResourceClaim": changed})
+
+
+# -- what differs --
+
+
+def difference(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
+    """Code, level and sentence of what differs between two outcomes; None if nothing does."""
+    if before.fits and not after.fits:
+        if _undecided(after):
+            return None
+        failed = after.attempt.fatal
+        error = failed is not None and isinstance(failed.outcome, Fatal)
+        return "selector-error" if error else "no-longer-fits", "breaks", f"no longer fits: {after.said}"
+    if after.fits and not before.fits:
+        where = f"fits now, on {_some(after.nodes)}"
+        return None if _undecided(before) else ("fits-now", "changes", f"{where}; before: {before.said}")
+    if not after.fits:
+        same = before.said == after.said
+        return None if same else ("other-message", "info", f"still does not fit; kube-scheduler says now: {after.said}")
+    lost, won = sorted(before.nodes.keys() - after.nodes), sorted(after.nodes.keys() - before.nodes)
+    if lost or won:
+        parts = [f"no longer on {_some(lost)}" if lost else "", f"also on {_some(won)}" if won else ""]
+        return "other-nodes", "changes", f"fits {' and '.join(filter(None, parts))}"
+    return _devices(before, after)
+
+
+def _devices(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
+    """Nodes that a scheduler cannot tell apart stand for each other."""
+    leaders = {name: None for each in (before, after) for name in _leaders(each)}
+    for name in list(leaders)[:_LEADERS]:
+        old, new = taken(before, name), taken(after, name)
+        if old != new:
+            outcomes = (before.nodes[name].outcome, after.nodes[name].outcome)
+            random = any(one is not None and one.unordered for one in outcomes)
+            gets = "can get" if random else "gets"
+            return "other-devices", "changes", f"on {name} it {gets} {_list(new - old)} instead of {_list(old - new)}"
+    return None
+
+
+def _leaders(one: Outcome) -> list[str]:
+    return list({verdict.group: name for name, verdict in reversed(tuple(one.nodes.items()))}.values())
+
+
+def taken(one: Outcome, node: str) -> frozenset[str]:
+    """``REQUEST: DRIVER/POOL/DEVICE`` of the devices on a node."""
+    verdict = one.nodes[node]
+    found = one.scheduler.allocate(verdict.node, verdict.claims)
+    results = found.results if isinstance(found, Allocated) else ()
+    return frozenset(
+        f"{device.request}: {device.driver}/{device.pool}/{device.device}"
+        for result in results
+        for device in result.devices.results
+    )
+
+
+def _undecided(one: Outcome) -> bool:
+    return bool(one.undecided)
+
+
+def _some(names: Iterable[str]) -> str:
+    found = sorted(names)
+    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more nodes" if len(found) > _NAMED else "")
+
+
+def _list(devices: frozenset[str]) -> str:
+    return _some(devices).replace(" more nodes", " more") or "nothing"
+
+
+class Placing:
+    """The subjects of a cluster, and what each release's scheduler does with them, present and empty."""
+
+    def __init__(self, state: ClusterState, manifests: ClusterState) -> None:
+        self.subjects = subjects(state, manifests)
+        self.undecided: dict[str, None] = {}
+
+    def outcomes(self, state: ClusterState, features: Features) -> list[tuple[Outcome, Outcome]]:
+        """By subject what happens in the present cluster, and in the empty one."""
+        present = Scheduler(state, features)
+        empty = present.after(emptied(state))
+        return [(outcome(present, one), outcome(empty, replace(one, runs=True))) for one in self.subjects]
+
+    def differences(
+        self, before: Sequence[tuple[Outcome, Outcome]], after: Sequence[tuple[Outcome, Outcome]]
+    ) -> Iterator[Finding]:
+        """What differs for each subject; in the empty cluster only where the present one shows nothing."""
+        for subject, old, new in zip(self.subjects, before, after, strict=True):
+            for one in (*old, *new):
+                if one.undecided and not one.fits:
+                    named = f"{subject.objects[0]} on {_some(one.undecided)} in {one.scheduler.features.release}"
+                    self.undecided[f"{named}: the search ended without a proof (undecided)"] = None
+            found, where = difference(old[0], new[0]), ""
+            if found is None:
+                found, where = difference(old[1], new[1]), " (in an empty cluster)"
+            if found is not None:
+                code, level, message = found
+                yield Finding(code, level, f"{subject.about}{message}{where}", subject.objects, subject.owner)
