@@ -7,6 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dractl.alignment import Aligner
+from dractl.allocation import Features
+from dractl.cluster.sources import of_objects
+from dractl.drivers import Options, render
+from dractl.drivers.hardware import machine
+from dractl.model import Target
+from dractl.report import alignment_svg
+from dractl.scheduler.attempt import Scheduler
+
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 NODE = ["discover", "--from", "examples/discover/node.json", "-o", "svg"]
@@ -45,7 +54,54 @@ def terminal(words: list[str]) -> str:
     return console.export_svg(title="", code_format=FRAME, unique_id="dractl")
 
 
+GPUS = [f"gpu-{n}" for n in range(4)]
+NICS = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e", "9a", "c0", "ce", "dc")]
+CHOSEN = {
+    "each pair on one root": NICS[:4],
+    "half of them": [NICS[0], NICS[1], NICS[4], NICS[5]],
+    "all across sockets": NICS[4:],
+}
+
+
+def alignment() -> str:
+    """Three allocations of four GPUs and four NICs of a described machine (docs/alignment.md)."""
+    hardware = machine("dgx-h100")
+    objects = render(hardware, Options("node-1", Target.of("1.37")), device_classes=True).objects
+    panels = []
+    for title, nics in CHOSEN.items():
+        kinds = {"gpu": ("gpu.nvidia.com", "gpu.nvidia.com", GPUS), "nic": ("dranet", "dra.net", nics)}
+        claim = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": "train", "namespace": "ml"},
+            "spec": {
+                "devices": {
+                    "requests": [
+                        {"name": kind, "exactly": {"deviceClassName": name, "count": len(devices)}}
+                        for kind, (name, _, devices) in kinds.items()
+                    ]
+                }
+            },
+            "status": {
+                "allocation": {
+                    "devices": {
+                        "results": [
+                            {"request": kind, "driver": driver, "pool": "node-1", "device": device}
+                            for kind, (_, driver, devices) in kinds.items()
+                            for device in devices
+                        ]
+                    }
+                }
+            },
+        }
+        state = of_objects([*objects, claim])
+        found = Aligner(Scheduler(state, Features.for_release("1.37"))).of_claims([claim])
+        panels.append((title, next(a for a in found if a.kinds == ("gpu", "nic"))))
+    return alignment_svg.render(panels)
+
+
 def main() -> None:
+    (PICTURES / "alignment.svg").write_text(alignment(), encoding="utf-8")
     (PICTURES / "node.svg").write_text(printed(NODE), encoding="utf-8")
     (PICTURES / "explain.svg").write_text(terminal(EXPLAIN), encoding="utf-8")
 

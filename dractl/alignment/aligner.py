@@ -158,11 +158,17 @@ class Aligner:
         return None if best is None else best.positions
 
     def best(
-        self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim], kinds: tuple[str, str], pairs: int
+        self,
+        allocator: Allocator,
+        node: str,
+        claims: Sequence[ResourceClaim],
+        kinds: tuple[str, str],
+        pairs: int,
+        also: Mapping[tuple[str, str], Positions] | None = None,
     ) -> Best | None:
         """The best aligned allocation of claims; None if it depends on levels that are unknown, or there is none.
 
-        Raises TooMany and AttemptFailed."""
+        ``also``: only allocations with these positions of other kinds count. Raises TooMany and AttemptFailed."""
         built = allocator.problem(self._node(node), claims)
         known = self.levels.get(node)
         numbers: dict[Place, int] = {}
@@ -172,30 +178,60 @@ class Aligner:
             of.append(numbers.setdefault(where, len(numbers)))
         slots = taken(built, {f"{c.metadata.full_name} {name}" for c in claims for name in _requests(c)})
         # Equal nodes have equal answers.
-        key = (built.problem, tuple(of), tuple(numbers), slots, kinds, pairs, id(known))
+        key = (built.problem, tuple(of), tuple(numbers), slots, kinds, pairs, tuple((also or {}).items()), id(known))
         if key not in self._known:
             places = list(numbers)
-            near = best(built.problem, _grid(of, places, known, near=True), slots, kinds, pairs)
+            near = best(built.problem, _grid(of, places, known, near=True), slots, kinds, pairs, also or {})
             far = near
             both = [where for where in places if where.kind in kinds]
             if any(distance(a, b, known).level is None for a, b in combinations_with_replacement(both, 2)):
-                far = best(built.problem, _grid(of, places, known, near=False), slots, kinds, pairs)
+                far = best(built.problem, _grid(of, places, known, near=False), slots, kinds, pairs, also or {})
             agree = near is not None and far is not None and near.positions == far.positions
             self._known[key] = near if agree else None
         return self._known[key]
+
+    def choose(
+        self,
+        node: str,
+        claims: Sequence[ResourceClaim],
+        alignments: Sequence[Alignment],
+        taken: frozenset[DeviceID],
+    ) -> frozenset[DeviceID]:
+        """Devices for claims on a node, beside what others hold and have ``taken``, that are as well aligned as on the
+        free node; empty if there are none, or if devices are shared. Raises TooMany and AttemptFailed."""
+        state = AllocatedState.from_claims(self._held.get(node, ()), self.features)
+        now = self.allocator.replace(state=replace(state, devices=state.devices | taken))
+        built = now.problem(self._node(node), claims)
+        if built.problem.multi:
+            return frozenset()
+        free: dict[tuple[str, str], Positions] = {}
+        for wanted in alignments:
+            best = self.best(self.allocator, node, claims, wanted.kinds, len(wanted.pairs))
+            if best is None:
+                return frozenset()
+            free[wanted.kinds] = best.positions
+        last = alignments[-1]
+        others = {kinds: positions for kinds, positions in free.items() if kinds != last.kinds}
+        found = self.best(now, node, claims, last.kinds, len(last.pairs), others)
+        if found is None or found.positions != free[last.kinds]:
+            return frozenset()
+        return frozenset(built.candidate(number).id for number in found.devices)
 
     def _node(self, name: str) -> Node:
         node: Node = self.state.decode(self.nodes[name])
         return node
 
+    def requests(self, found: Alignment, claims: Sequence[Raw]) -> list[list[str]]:
+        """The names of the requests for each kind of devices of an alignment."""
+        return _asking(found, claims)[1]
+
     def _improvement(
         self, now: Allocator, node: str, claims: Sequence[Raw], found: Alignment, best_now: Positions
     ) -> Constraint | None:
         """A constraint with which the scheduler's first choice is as good as the best one."""
-        asked_in = _asking(found, claims)
-        if asked_in is None:
+        claim, names = _asking(found, claims)
+        if claim is None:
             return None  # no constraint covers requests of several claims
-        claim, names = asked_in
         for constraint, changed in candidates(claims[claim], names):
             asked = [self.state.decode(changed if n == claim else c) for n, c in enumerate(claims)]
             picks = self._first(now, node, asked)
@@ -251,8 +287,8 @@ def _requests(claim: ResourceClaim) -> list[str]:
     return [result.request for result in allocation.devices.results] if allocation is not None else []
 
 
-def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int, list[list[str]]] | None:
-    """The only claim that asks for the devices of an alignment, and its requests for each kind."""
+def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int | None, list[list[str]]]:
+    """The only claim that asks for the devices of an alignment (None for several), and the requests for each kind."""
     both = [{pair.a for pair in found.pairs}, {pair.b for pair in found.pairs}]
     sides = [both[0] | both[1]] if found.kinds[0] == found.kinds[1] else both
     asking = set()
@@ -263,4 +299,4 @@ def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int, list[list[str
                 if str(result_device(result)) in devices:
                     asking.add(number)
                     names[side].setdefault(text_at(result, "request").partition("/")[0])
-    return (asking.pop(), [list(those) for those in names]) if len(asking) == 1 else None
+    return asking.pop() if len(asking) == 1 else None, [list(those) for those in names]

@@ -48,10 +48,17 @@ class Grid(Struct, frozen=True):
     far: Callable[[int, int], int]
 
 
-def best(problem: Problem, grid: Grid, slots: Sequence[int], kinds: tuple[str, str], pairs: int) -> Best | None:
+def best(
+    problem: Problem,
+    grid: Grid,
+    slots: Sequence[int],
+    kinds: tuple[str, str],
+    pairs: int,
+    also: Mapping[tuple[str, str], Positions],
+) -> Best | None:
     """The best allocation with so many pairs of two kinds; None if there is no allocation. ``slots``: those of
-    :func:`taken`. Raises TooMany."""
-    return _Comparison(problem, grid, slots, kinds, pairs).run()
+    :func:`taken`. ``also``: only allocations with these positions of other kinds count. Raises TooMany."""
+    return _Comparison(problem, grid, slots, kinds, pairs, also).run()
 
 
 def taken(built: Built, names: Collection[str]) -> tuple[int, ...]:
@@ -66,16 +73,25 @@ def taken(built: Built, names: Collection[str]) -> tuple[int, ...]:
 class _Comparison:
     """One comparison of all choices of places."""
 
-    def __init__(self, problem: Problem, grid: Grid, slots: Sequence[int], kinds: tuple[str, str], pairs: int) -> None:
-        self.problem = problem
+    def __init__(
+        self,
+        problem: Problem,
+        grid: Grid,
+        slots: Sequence[int],
+        kinds: tuple[str, str],
+        pairs: int,
+        also: Mapping[tuple[str, str], Positions],
+    ) -> None:
+        self.problem, self.also = problem, also
         self.grid, self.slots, self.kinds, self.pairs = grid, slots, kinds, pairs
         self.masks = [self._by_place(self.problem.slots[number]) for number in self.slots]
-        relevant = [n for n, masks in enumerate(self.masks) if any(grid.kinds[p] in kinds for p in masks)]
-        self.order = sorted(relevant, key=lambda n: kinds.index(self._kind(n)))
+        every = {kind for those in (kinds, *also) for kind in those}
+        relevant = [n for n, masks in enumerate(self.masks) if any(grid.kinds[p] in every for p in masks)]
+        self.order = sorted(relevant, key=lambda n: [*kinds, self._kind(n)].index(self._kind(n)))
         self.found: Best | None = None
         self.failed = False
         self.work = 0
-        self.known: dict[tuple[tuple[int, ...], tuple[int, ...]], Positions] = {}
+        self.known: dict[tuple[tuple[str, str], tuple[int, ...], tuple[int, ...]], Positions] = {}
         self.least = self._least(relevant)
 
     def run(self) -> Best | None:
@@ -136,26 +152,31 @@ class _Comparison:
 
     # -- what a choice is worth --
 
-    def _sides(self, chosen: Mapping[int, tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _sides(
+        self, chosen: Mapping[int, tuple[int, ...]], kinds: tuple[str, str]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         places = sorted(p for found in chosen.values() for p in found)
-        first = tuple(p for p in places if self.grid.kinds[p] == self.kinds[0])
-        return first, tuple(p for p in places if self.grid.kinds[p] == self.kinds[1])
+        first = tuple(p for p in places if self.grid.kinds[p] == kinds[0])
+        return first, tuple(p for p in places if self.grid.kinds[p] == kinds[1])
 
     def _positions(self, chosen: Mapping[int, tuple[int, ...]]) -> Positions:
-        first, second = self._sides(chosen)
-        key = (first, second)
-        if key not in self.known:
-            found = paired(first, None if self.kinds[0] == self.kinds[1] else second, self.grid.far)
-            self.known[key] = tuple(sorted((self.grid.far(a, b) for a, b in found), reverse=True))
-        return self.known[key]
+        return self._of(self._sides(chosen, self.kinds), self.kinds)
+
+    def _of(self, sides: tuple[tuple[int, ...], tuple[int, ...]], kinds: tuple[str, str]) -> Positions:
+        if (kinds, *sides) not in self.known:
+            found = paired(sides[0], None if kinds[0] == kinds[1] else sides[1], self.grid.far)
+            self.known[kinds, *sides] = tuple(sorted((self.grid.far(a, b) for a, b in found), reverse=True))
+        return self.known[kinds, *sides]
 
     def _improves(self, chosen: Mapping[int, tuple[int, ...]]) -> bool:
         positions = self._positions(chosen)
-        return len(positions) == self.pairs and (self.found is None or positions < self.found.positions)
+        if len(positions) != self.pairs or (self.found is not None and positions >= self.found.positions):
+            return False
+        return all(self._of(self._sides(chosen, kinds), kinds) == wanted for kinds, wanted in self.also.items())
 
     def _bound(self, chosen: Mapping[int, tuple[int, ...]]) -> Positions:
         """No completion of a choice is better than this."""
-        first, second = self._sides(chosen)
+        first, second = self._sides(chosen, self.kinds)
         left = [n for n in self.order if n not in chosen]
         if not left:
             return self._positions(chosen)
@@ -238,4 +259,5 @@ class _Comparison:
         return found
 
     def _kind(self, number: int) -> str:
-        return next(self.grid.kinds[p] for p in self.masks[number] if self.grid.kinds[p] in self.kinds)
+        kinds = [self.grid.kinds[p] for p in self.masks[number]]
+        return next((kind for kind in kinds if kind in self.kinds), kinds[0])

@@ -25,8 +25,12 @@ def candidates(claim: Raw, requests: Sequence[Sequence[str]]) -> Iterator[tuple[
     counts = [_count(claim, name) for name in names]
     whole = gcd(*counts)
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and sum(counts) > n):
-        split = [[_part(name, n) for name in names] for n in range(parts)]
-        yield Constraint(PCIE_ROOT, names, parts), _constrained(_split(claim, names, parts), split, PCIE_ROOT)
+        groups = [tuple(_part(name, n) for name in names) for n in range(parts)]
+        changed = _constrained(_split(claim, names, parts), groups, PCIE_ROOT)
+        yield Constraint(PCIE_ROOT, names, parts), changed
+        # Not every driver publishes the NUMA node; where roots are shared it is enough that one of the kinds does.
+        first = [_part(name, n) for name in requests[0] for n in range(parts)]
+        yield Constraint(PCIE_ROOT, names, parts, NUMA_NODE), _constrained(changed, [first], NUMA_NODE)
     yield Constraint(NUMA_NODE, names), _constrained(claim, [names], NUMA_NODE)
 
 

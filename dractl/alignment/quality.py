@@ -31,18 +31,22 @@ class Pair(Struct, frozen=True):
 
 
 class Constraint(Struct, frozen=True):
-    """A constraint with which the scheduler finds the best devices that are free. ``parts``: the requests are split
-    into so many equal groups, each with a constraint of its own."""
+    """A constraint with which the scheduler finds the best devices that are free.
+
+    ``parts``: the requests are split into so many equal groups, each with a constraint of its own. ``within``: an
+    attribute that the devices of the first kind share besides."""
 
     match_attribute: str
     requests: tuple[str, ...]
     parts: int = 1
+    within: str | None = None
 
     @property
     def text(self) -> str:
         """The constraint in words."""
         each = f" for each of {self.parts} equal parts" if self.parts > 1 else ""
-        return f"matchAttribute {self.match_attribute} over {', '.join(self.requests)}{each}"
+        within = f", and {self.within} over all of {self.requests[0]}" if self.within else ""
+        return f"matchAttribute {self.match_attribute} over {', '.join(self.requests)}{each}{within}"
 
 
 class Alignment(Struct, frozen=True):

@@ -21,17 +21,17 @@ _ONCE = f"each kind once, with a count from 1 to {_MOST}"
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
-def of_shape(state: ClusterState, features: Features, text: str, namespace: str) -> Copies:
+def of_shape(state: ClusterState, features: Features, text: str, namespace: str, *, constrained: bool = True) -> Copies:
     """Copies of a claim for ``KIND=COUNT,...``, where a kind is gpu, nic, rdma ... or the name of a DeviceClass.
 
-    Several kinds are wanted on one PCIe root.
+    Several kinds are wanted on one PCIe root, if ``constrained``.
 
     Raises UsageError for a text that is no shape, InputError for a kind that nothing in the cluster is of.
     """
     counts = parse(text, known=[name for _, name in state.all("DeviceClass")])
     stock = inventory(state, features)
     requests = []
-    aligned = len(counts) > 1
+    aligned = constrained and len(counts) > 1
     for kind, count in counts.items():
         device_class, rows = _class(stock, kind, named=("", kind) in state.all("DeviceClass"))
         aligned = aligned and any(row.pcie_root for row in rows)

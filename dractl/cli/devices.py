@@ -23,11 +23,11 @@ from dractl.report.alignment import fleet
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
-    from dractl.alignment import Use
+    from dractl.alignment import Alignment, Use
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
     from dractl.cli.source import Cluster
 
-FORMATS = ("table", "wide", "json", "html", "openmetrics")
+FORMATS = ("table", "wide", "json", "html", "openmetrics", "svg")
 GROUPS = ("node", "driver", "class", "model", "root")
 STATES = ("free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
 
@@ -71,7 +71,7 @@ By = Annotated[
     ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
-Alignment = Annotated[
+ByAlignment = Annotated[
     bool, Option("--alignment", help="Show what is allocated by its share of the best alignment, the worst first.")
 ]
 Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
@@ -87,7 +87,7 @@ def command(
     selector: Selector = None,
     state: State = None,
     by: By = "node",
-    alignment: Alignment = False,
+    alignment: ByAlignment = False,
     watch: Watch = False,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
@@ -112,6 +112,8 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     common.choose("--by", by, GROUPS)
+    if output == "svg" and not alignment:
+        raise UsageError("-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices")
     states = frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(",")) if state else None
 
     def once() -> str:
@@ -133,8 +135,8 @@ def command(
         )
         if cluster.sources.names:
             raise InputError(f"no file {cluster.sources.names[0]}", hint="name what to list with --node, --driver ...")
-        if alignment and output in ("table", "wide"):
-            return fleet(_uses(cluster, node), terminal.canvas(to_file=output_file, unlimited=200))
+        if alignment and output in ("table", "wide", "svg"):
+            return _alignment(_uses(cluster, node), output, output_file)
         return _report(cluster, node, driver, device_class, selector, states, by=by, output=output, to_file=output_file)
 
     if watch:
@@ -200,6 +202,25 @@ def _report(
     if output == "wide":
         return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node))
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)
+
+
+_PANELS = 12  # of a picture
+
+
+def _alignment(found: tuple[Use, ...], output: str, to_file: object) -> str:
+    """Everything that is allocated, as text; as a picture the worst, with the kinds that are least aligned."""
+    if output != "svg":
+        return fleet(found, terminal.canvas(to_file=to_file, unlimited=100))
+    from dractl.report import alignment_svg
+
+    panels = [(use.pod or ", ".join(use.claims), min(use.alignments, key=_worst)) for use in found[:_PANELS]]
+    if not panels:
+        raise InputError("nothing is allocated whose devices belong together")
+    return alignment_svg.render(panels) + "\n"
+
+
+def _worst(found: Alignment) -> float:
+    return 2 if found.share is None else found.share[0]
 
 
 def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from typer import Argument, Exit, Option
 
 from dractl.capacity import changes, copies, inventory, most, place, stranded
+from dractl.capacity.aligned import aligned as aligned_of
 from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, completing, source, terminal
 from dractl.cluster import sources
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.capacity import Copies, Fit, Most, Stranded
+    from dractl.capacity.aligned import Aligned
     from dractl.cli.source import Cluster
     from dractl.cluster import ClusterState
     from dractl.explain import Explanation, Reason
@@ -73,6 +75,10 @@ Node = Annotated[
     str | None,
     Option("--node", metavar="NAME", help="Place copies on this node only.", autocompletion=completing.nodes),
 ]
+AlignedOnly = Annotated[
+    bool,
+    Option("--aligned", help="Count only copies whose devices are as near to each other as their node allows."),
+]
 Shapes = Annotated[
     str | None,
     Option("--shapes", metavar="NAME,...", help="Show a table of several shapes by node; gpu=2+nic=1 is one shape."),
@@ -87,6 +93,7 @@ def command(
     namespace: source.Namespace = None,
     replicas: Replicas = None,
     pack: Pack = False,
+    aligned: AlignedOnly = False,
     without: Without = None,
     add: Add = None,
     shapes: Shapes = None,
@@ -133,29 +140,37 @@ def command(
         isolated=isolated,
     )
     state = _changed(cluster, without or [], add or [], node)
-    subjects = [_subject(cluster, state, one.strip(), own) for one in (shapes.split(",") if shapes else [name or ""])]
+    names = shapes.split(",") if shapes else [name or ""]
+    subjects = [_subject(cluster, state, one.strip(), own, constrained=not aligned) for one in names]
     for one in subjects:
         _tell_of_group(one)
         _tell_of_shared(one)
     found = [_placed(cluster, one) for one in subjects]
+    near = [_aligned(cluster, fit) if aligned else None for fit in found]
     if output == "json":
-        text = _json(cluster, found, pack, replicas)
+        text = _json(cluster, found, near, pack, replicas)
     elif output == "html":
         text = _html(cluster, found, pack)
     else:
-        text = _text(cluster, found, pack, replicas, to_file=output_file is not None)
+        text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None)
     common.write_report(text, output_file)
-    if any(fit.fits < (replicas or 1) for fit in found):
+    if any((fit.fits if one is None else one.first) < (replicas or 1) for fit, one in zip(found, near, strict=True)):
         raise Exit(1)
 
 
-def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str]) -> Copies:
+def _aligned(cluster: Cluster, found: Fit) -> Aligned:
+    """The alignment of the copies that fit."""
+    with terminal.progress() as tell:
+        return aligned_of(found, cluster.features, tell)
+
+
+def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str], *, constrained: bool) -> Copies:
     if own:
         return _of_file(cluster, state, own[0])
 
     shape = name.replace("+", ",")
     if is_shape(state, shape):
-        return of_shape(state, cluster.features, shape, cluster.namespace or "default")
+        return of_shape(state, cluster.features, shape, cluster.namespace or "default", constrained=constrained)
     return copies.subject(state, name, cluster.namespace, cluster.kinds)
 
 
@@ -259,14 +274,21 @@ def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
         return _Rest(answer.reasons if answer is not None else (), left, packed, by_node)
 
 
-def _json(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None) -> str:
+def _json(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool, replicas: int | None) -> str:
     release = cluster.features.release
     values = []
-    for fit in found:
+    for fit, aligned in zip(found, near, strict=True):
         rest = _rest(cluster, fit, pack)
         values.append(
             capacity_json.fit_value(
-                fit, rest.stops, rest.left, rest.most, by_node=rest.by_node, replicas=replicas, release=release
+                fit,
+                rest.stops,
+                rest.left,
+                rest.most,
+                aligned=aligned,
+                by_node=rest.by_node,
+                replicas=replicas,
+                release=release,
             )
         )
     whole: dict[str, Any] = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
@@ -289,10 +311,14 @@ def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
     return capacity_html.fit(found[0], stock, stops, rest.left, rest.most)
 
 
-def _text(cluster: Cluster, found: list[Fit], pack: bool, replicas: int | None, *, to_file: bool) -> str:
+def _text(
+    cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool, replicas: int | None, *, to_file: bool
+) -> str:
     canvas = terminal.canvas(to_file=to_file)
     if len(found) > 1:
         return capacity_text.shapes(found, canvas)
     rest = _rest(cluster, found[0], pack)
     release = cluster.features.release
-    return capacity_text.fit(found[0], rest.stops, rest.left, rest.most, canvas, replicas=replicas, release=release)
+    return capacity_text.fit(
+        found[0], rest.stops, rest.left, rest.most, canvas, aligned=near[0], replicas=replicas, release=release
+    )

@@ -31,14 +31,16 @@ def as_json(found: Alignment) -> dict[str, Any]:
         "bestNow": None if found.best_now is None else dict(found.best_now),
         "share": None if found.share is None else list(found.share),
         "shareNow": None if found.share_now is None else list(found.share_now),
-        "with": None if found.improvement is None else _constraint(found.improvement),
+        "with": None if found.improvement is None else constraint_json(found.improvement),
         **({"why": found.why} if found.why else {}),
     }
 
 
-def _constraint(value: Constraint) -> dict[str, Any]:
+def constraint_json(value: Constraint) -> dict[str, Any]:
+    """A constraint as the plain value that is printed."""
     parts = {"parts": value.parts} if value.parts > 1 else {}
-    return {"matchAttribute": value.match_attribute, "requests": list(value.requests), **parts}
+    within = {"within": value.within} if value.within else {}
+    return {"matchAttribute": value.match_attribute, "requests": list(value.requests), **parts, **within}
 
 
 def title(found: Alignment) -> str:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
-from dractl.report.alignment import use_json
+from dractl.report.alignment import constraint_json, use_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
+    from dractl.capacity.aligned import Aligned
     from dractl.capacity.summaries import Amount, Partitions, Shared
     from dractl.cluster.devices import Holder
     from dractl.cluster.rights import Rights
@@ -76,6 +77,7 @@ def fit_value(
     stranded: Sequence[Stranded],
     most: Most | None,
     *,
+    aligned: Aligned | None = None,
     by_node: Mapping[str, Sequence[Reason]],
     replicas: int | None,
     release: str,
@@ -86,7 +88,8 @@ def fit_value(
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,
         "kubernetesVersion": release,
-        "fits": found.fits,
+        "fits": found.fits if aligned is None else aligned.first,
+        **({} if aligned is None else {"aligned": _aligned(found, aligned)}),
         "replicas": replicas,
         "undecided": found.undecided,
         "nodes": [
@@ -106,6 +109,18 @@ def fit_value(
             for s in stranded
         ],
         "most": None if most is None else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
+    }
+
+
+def _aligned(found: Fit, aligned: Aligned) -> dict[str, Any]:
+    with_ = None if aligned.constraint is None else constraint_json(aligned.constraint)
+    return {
+        "firstFit": aligned.first,
+        "placed": found.fits,
+        "unknown": aligned.unknown,
+        "possible": aligned.possible,
+        "with": with_,
+        "fitsWith": aligned.constrained if with_ is not None else None,
     }
 
 

@@ -11,10 +11,11 @@ from dractl.report.plain import printable, wrap
 from dractl.report.table import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
+    from dractl.capacity.aligned import Aligned
     from dractl.explain.answer import Reason
     from dractl.report.canvas import Canvas
 
@@ -193,19 +194,25 @@ def fit(
     most: Most | None,
     canvas: Canvas,
     *,
+    aligned: Aligned | None = None,
     replicas: int | None,
     release: str,
 ) -> str:
     """How many copies fit, where, the obstacle of the next one, and what is left unused."""
     wanted = replicas or 1
-    mark = canvas.glyph("✓", "ok:") if found.fits >= wanted else canvas.glyph("✗", "x")
+    counted = found.fits if aligned is None else aligned.first
+    mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
     number = f"{found.fits} more fit" if found.fits != 1 else "1 more fits"
     if replicas is not None:
         number = f"{min(found.fits, replicas)} of {replicas} fit"
     if found.undecided:
         number = f"at least {number}: the search ended undecided"
+    if aligned is not None:
+        number += f", {aligned.first} of them with the best alignment"
     name = found.subject.name
     lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
+    if aligned is not None:
+        lines += _aligned(aligned)
     if most is not None:
         lines.append(_most(found, most))
     lines += ["", *_nodes(found)]
@@ -242,6 +249,19 @@ def _most(found: Fit, most: Most) -> str:
 def _open(most: Most, unbounded: str) -> str:
     """The proven bound, where the most is not proven."""
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
+
+
+def _aligned(aligned: Aligned) -> Iterator[str]:
+    """What first-fit misses, and what to ask for instead."""
+    if aligned.unknown:
+        yield f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe root nor NUMA node"
+    if aligned.possible is not None and aligned.missed:
+        yield (
+            f"  {aligned.possible} could have it: kube-scheduler takes the first devices that fit, in the order of the "
+            "slices"
+        )
+    if aligned.constraint is not None:
+        yield f"  with {aligned.constraint.text}: {aligned.constrained} fit, all of them aligned"
 
 
 def _nodes(found: Fit) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from dractl.report import alignment, explain_groups
+from dractl.report import alignment, alignment_svg, explain_groups
 from dractl.report.page import cell, page, table
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ def _section(e: Explanation) -> Iterator[str]:
         yield from _reasons(e)
     if len(e.nodes) > 1:
         yield from _nodes(e.nodes)
-    yield from alignment.section(e.alignment)
+    if e.alignment:
+        yield from alignment.section(e.alignment)
+        panels = [(alignment.title(found), found) for found in e.alignment]
+        yield f"<div class=wide>{alignment_svg.render(panels, alone=False)}</div>"
     if not e.fits and not e.unchecked:
         yield from _fixes(e.fixes)
     if e.scheduler_message:

@@ -1,0 +1,115 @@
+"""Copies with the best alignment: how many kube-scheduler's first choice makes, and how many there could be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dractl.alignment import Aligner
+from dractl.alignment.best import TooMany
+from dractl.alignment.improvement import candidates
+from dractl.allocation.faults import AttemptFailed
+from dractl.capacity.copies import of_claim
+from dractl.capacity.placing import COPIES, place
+from dractl.cluster.state import text_at
+from dractl.scheduler.attempt import Scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from dractl.alignment import Alignment
+    from dractl.alignment.quality import Constraint
+    from dractl.allocation import DeviceID, Features
+    from dractl.capacity.placing import Fit
+
+    Raw = Mapping[str, Any]
+
+
+class Aligned(Struct, frozen=True):
+    """Of the copies that fit, ``first`` get devices that are aligned as well as their node can, and of ``unknown`` that
+    cannot be told. ``possible``: copies that could, if the scheduler chose them; None where it was not counted.
+    ``constraint``: with it ``constrained`` copies fit, all of them aligned."""
+
+    first: int
+    unknown: int = 0
+    possible: int | None = None
+    constraint: Constraint | None = None
+    constrained: int = 0
+
+    @property
+    def missed(self) -> bool:
+        """True if there is an aligned choice that the scheduler does not take."""
+        return self.possible is not None and self.possible > self.first
+
+
+def aligned(found: Fit, features: Features, tell: Callable[[str], None] = lambda _: None) -> Aligned:
+    """The alignment of the copies that fit. Copies that ask for no two devices that belong together are all aligned."""
+    after = Aligner(Scheduler(found.state, features))
+    made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
+    first = unknown = 0
+    for number, key in enumerate(made):
+        if number % 100 == 99:
+            tell(f"comparing copies ({number + 1} of {len(made)})")
+        pod = found.state.all("Pod")[key]
+        alignments = after.of_claims(_claims(found, key), text_at(pod, "spec", "nodeName"))
+        first += all(a.best for a in alignments)
+        unknown += any(a.share is None for a in alignments)
+    if not made or unknown:
+        return Aligned(first, unknown)
+    example = _claims(found, made[0])
+    alignments = after.of_claims(example, text_at(found.state.all("Pod")[made[0]], "spec", "nodeName"))
+    if not alignments:
+        return Aligned(first, possible=first)
+    tell("looking for aligned choices")
+    possible = _possible(found, features, example, alignments)
+    result = Aligned(first, possible=possible)
+    if not result.missed or len(example) != 1:
+        return result
+    for constraint, claim in candidates(example[0], after.requests(alignments[-1], example)):
+        changed = of_claim(found.subject.state, "", text_at(claim, "metadata", "namespace"), _fresh(claim))
+        more = place(changed, features)
+        if more.fits > first and aligned_only(more, features):
+            return replace(result, constraint=constraint, constrained=more.fits)
+    return result
+
+
+def aligned_only(found: Fit, features: Features) -> bool:
+    """True if every copy gets devices that are aligned as well as its node can."""
+    aligner = Aligner(Scheduler(found.state, features))
+    made = [key for key in found.state.all("Pod") if found.subject.state.get("Pod", key) is None]
+    pods = found.state.all("Pod")
+    return all(
+        a.best for key in made for a in aligner.of_claims(_claims(found, key), text_at(pods[key], "spec", "nodeName"))
+    )
+
+
+def _claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
+    """The claims that a copy uses, as allocated."""
+    claims = found.state.all("ResourceClaim")
+    return [claims[key] for key in found.state.claims_of_pod(pod) if key in claims]
+
+
+def _fresh(claim: Raw) -> Raw:
+    return {key: value for key, value in claim.items() if key in ("apiVersion", "kind", "spec")}
+
+
+def _possible(found: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]) -> int | None:
+    """How many copies get the best devices if each takes them, node by node; None if that cannot be counted."""
+    aligner = Aligner(Scheduler(found.subject.state, features))
+    claims = [found.state.decode(claim) for claim in example]
+    total = 0
+    for node in found.nodes:
+        taken: set[DeviceID] = set()
+        while len(taken) <= COPIES:
+            try:
+                chosen = aligner.choose(node.name, claims, alignments, frozenset(taken))
+            except (TooMany, AttemptFailed):
+                return None
+            if not chosen:
+                break
+            taken |= chosen
+            total += 1
+    return total
