@@ -222,6 +222,6 @@ def fleet_section(uses: Sequence[Use]) -> Iterator[str]:
         for found in use.alignments
     ]
     more = f"<p>and {len(uses) - _LONGEST} more</p>" if len(uses) > _LONGEST else ""
-    open_ = "" if all(use.share == 1 for use in uses) else " open"
+    open_ = " open" if 0 < sum(use.share != 1 for use in uses) <= _PAIRS else ""
     yield f"<section><h2>Alignment</h2><details{open_}><summary>{escape(summary(uses))}</summary>{table(lines)}{more}"
     yield "</details></section>"

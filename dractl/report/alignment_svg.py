@@ -25,10 +25,12 @@ def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> st
     width = len(panels) * (_WIDTH + 3 * _PAD) - _PAD
     style = f":root {{ {PALETTE} }}" if alone else ""
     parts = [_panel(title, found, number * (_WIDTH + 3 * _PAD) + _PAD) for number, (title, found) in enumerate(panels)]
+    size = "" if alone else ' style="max-width: none"'
     back = f'<rect width="{width}" height="{height}" fill="var(--paper)"/>' if alone else ""
+    box = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family=\'{FONT}\' font-size="12"><style>{style}</style>{back}{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg"{size} {box} role="img" font-family=\'{FONT}\' font-size="12">'
+        f"<style>{style}</style>{back}{''.join(parts)}</svg>"
     )
 
 

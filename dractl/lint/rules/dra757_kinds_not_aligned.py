@@ -1,0 +1,116 @@
+"""Nothing keeps devices of two kinds together.
+
+## What it does
+
+Finds claims that ask for an accelerator and for a NIC or a disk without a constraint over both, where the machines
+have them on the same PCIe root and on different ones. Needs `--devices` or `--hardware`, and counts how often a choice
+of one device for each request is aligned there.
+
+## Why is this bad
+
+The scheduler takes the first devices that fit, in the order of the slices. Once a device is in use, that order puts
+every later pair apart: the pod runs, and data takes the way through the CPU, at half the bandwidth.
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: pair}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.nvidia.com}
+    - name: nic
+      exactly: {deviceClassName: dranet}
+    constraints:
+    - {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
+```
+
+## Source
+
+k8s.io/dynamic-resource-allocation/structured (the first solution is taken); kubernetes-sigs/dra-driver-nvidia-gpu#213
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from dractl.facts.resources import hardware
+from dractl.lint.advice import Advice
+from dractl.lint.funnels import candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dractl.lint.inventory import Published
+    from dractl.lint.model import Claim, Run
+    from dractl.objects import Request
+
+SEVERITY = "info"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+DEVICES = True
+
+_ROOT = "resource.kubernetes.io/pcieRoot"
+_ACCELERATORS = ("gpu", "tpu", "neuron", "gaudi")
+_BESIDE = ("nic", "nvme")
+
+
+def check(run: Run) -> Iterator[Advice]:
+    if run.devices is None:
+        return
+    homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in run.devices.slices}
+    for claim in run.claims:
+        devices = [(request, candidates(run, claim, request)) for request in claim.alternatives]
+        for one, other in combinations(devices, 2):
+            if _belong_together(one[1], other[1]) and not _bound(claim, one[0], other[0]):
+                near, every = _choices(one[1], other[1], homes)
+                if 0 < near < every:
+                    names = f"{one[0].reference} and {other[0].reference}"
+                    requests = f"[{one[0].reference}, {other[0].reference}]"
+                    yield Advice(
+                        claim.subject,
+                        (*other[0].path,),
+                        f"no constraint keeps {names} together: of {every} choices of a device for each, {near} "
+                        f"{'is' if near == 1 else 'are'} on one PCIe root",
+                        help=f"add the constraint {{requests: {requests}, matchAttribute: {_ROOT}}}",
+                        confidence="possible",
+                    )
+
+
+def _belong_together(first: list[Published], second: list[Published]) -> bool:
+    kinds = {_kind(first), _kind(second)}
+    return bool(kinds & {*_ACCELERATORS}) and bool(kinds & {*_BESIDE})
+
+
+def _kind(devices: list[Published]) -> str:
+    """The kind of the first device; empty without one."""
+    words = (word for device in devices[:1] for word, drivers in hardware().items() if device.driver in drivers)
+    return next(words, "")
+
+
+def _bound(claim: Claim, one: Request, other: Request) -> bool:
+    """True if a constraint covers both requests."""
+    covered = [{request.path for request in claim.targets(item.requests)} for item in claim.constraints]
+    return any({one.path, other.path} <= paths for paths in covered)
+
+
+def _choices(first: list[Published], second: list[Published], homes: Mapping[tuple[str, str], str]) -> tuple[int, int]:
+    """Choices of a device of each on one machine: on one PCIe root, and all; devices without a root do not count."""
+    at, beside = (
+        Counter(
+            (homes[device.driver, device.pool], root.value)
+            for device in devices
+            if (root := device.attribute(_ROOT)) is not None
+        )
+        for devices in (first, second)
+    )
+    near = sum(count * beside[where] for where, count in at.items())
+    nodes = [Counter[str](), Counter[str]()]
+    for counts, by_root in zip(nodes, (at, beside), strict=True):
+        for (node, _), count in by_root.items():
+            counts[node] += count
+    return near, sum(count * nodes[1][node] for node, count in nodes[0].items())
