@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint import registry
+from dractl.lint.evidence import Evidence
 from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.model import Manifest, Run, manifest
+from dractl.lint.namespaces import Namespaces
 from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides
 from dractl.lint.selection import Selection
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import TriedDevices
-    from dractl.lint.namespaces import Namespaces
     from dractl.lint.place import Placed
     from dractl.lint.reading import Reading
     from dractl.manifests import Document
@@ -49,6 +50,16 @@ class Terms(Struct, frozen=True):
     versions: Mapping[str, str] = MappingProxyType({})
 
 
+class Around(Struct, frozen=True):
+    """What an input knows besides its objects: its namespaces, what it says about drivers, and ``files`` and
+    ``undecided`` as in ``around`` and ``undecided`` of :class:`Inputs`."""
+
+    namespaces: Namespaces
+    evidence: Evidence = Evidence()
+    files: frozenset[str] = frozenset()
+    undecided: Sequence[str] = ()
+
+
 class Meant(Struct, frozen=True):
     """An object as it was probably meant, and the number of its document in the file."""
 
@@ -59,34 +70,24 @@ class Meant(Struct, frozen=True):
 def findings(
     readable: Sequence[Reading],
     terms: Terms,
-    namespaces: Namespaces,
+    around: Around,
     kustomizations: Kustomizations,
     mapped: Mapped,
-    around: Container[str] = (),
-    undecided: Sequence[str] = (),
 ) -> list[Placed]:
-    """The findings in an input, before fixes are proven and findings suppressed; ``around`` and ``undecided`` as in
-    :class:`Inputs`."""
+    """The findings in an input, before fixes are proven and findings suppressed."""
     found: list[Placed] = []
     whole: list[Meant] = []
     patches: list[Meant] = []
-    judge = partial(judged, terms=terms, namespaces=namespaces.labels)
+    judge = partial(judged, terms=terms, namespaces=around.namespaces.labels)
     for reading, (placed, meant) in zip(readable, mapped(judge, readable), strict=True):
         found += placed
         (patches if reading.patch else whole).append(Meant(manifest(meant or reading.document), reading.number))
     others = Run([item.subject for item in whole], terms.target, terms.devices)
-    advise = partial(
-        _advice,
-        terms=terms,
-        kustomizations=kustomizations,
-        others=others,
-        namespaces=namespaces.known,
-        undecided=undecided,
-    )
-    for advised in mapped(advise, [group for group in _apart(whole, kustomizations) if _asked(group, around)]):
+    advise = partial(_advice, terms=terms, kustomizations=kustomizations, others=others, around=around)
+    for advised in mapped(advise, [group for group in _apart(whole, kustomizations) if _asked(group, around.files)]):
         found += advised
     found += _advice_on_patches(patches, terms, kustomizations)
-    return [item for item in found if item.finding.position.file not in around]
+    return [item for item in found if item.finding.position.file not in around.files]
 
 
 def _asked(together: Sequence[Meant], around: Container[str]) -> bool:
@@ -121,8 +122,7 @@ def _advice(
     terms: Terms,
     kustomizations: Kustomizations,
     others: Run,
-    namespaces: Container[str | None] = (),
-    undecided: Sequence[str] = (),
+    around: Around,
 ) -> list[Placed]:
     """The advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}
@@ -133,10 +133,11 @@ def _advice(
         terms.devices,
         others,
         applied_together=bool(first.rendered) or kustomizations.naming(first.file) is not None,
-        namespaces=namespaces,
+        namespaces=around.namespaces.known,
         consumers=terms.consumers,
         versions=terms.versions,
-        undecided=undecided,
+        undecided=around.undecided,
+        evidence=around.evidence,
     )
     rules = [rule for rule in registry.checks() if terms.config.wants(rule.code)]
     found = [(rule, advice) for rule in rules for advice in rule.advice(run) if not _hidden(advice)]
@@ -188,7 +189,8 @@ def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: K
     """CEL in a patch can be checked without the object that the patch changes."""
     for patch in patches:
         others = Run([patch.subject], terms.target)
-        for placed in _advice([patch], replace(terms, devices=None), kustomizations, others):
+        alone = Around(Namespaces({}, frozenset()))
+        for placed in _advice([patch], replace(terms, devices=None), kustomizations, others, alone):
             if placed.path[-1:] == ("expression",):
                 yield placed
 

@@ -11,13 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
+from dractl.lint.evidence import Evidence
 from dractl.lint.relevance import GROUP, KINDS, group
 from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
 from dractl.objects.chart_values import chart_pods
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from dractl.cel import Environment, Program
     from dractl.lint.inventory import TriedDevices
@@ -99,7 +100,8 @@ class Run:
     ``others``: the rest of the input, in which names are looked up that the objects themselves lack.
     ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
     programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
-    ``undecided``: files that may define anything once they are rendered or mended.
+    ``undecided``: files that may define anything once they are rendered or mended. ``evidence``: what other objects say
+    about drivers.
     """
 
     def __init__(
@@ -110,11 +112,13 @@ class Run:
         others: Run | None = None,
         *,
         applied_together: bool = False,
-        namespaces: Container[str | None] = (),
+        namespaces: Collection[str | None] = (),
         consumers: frozenset[str] = frozenset(),
         versions: Mapping[str, str] = MappingProxyType({}),
         undecided: Sequence[str] = (),
+        evidence: Evidence = Evidence(),  # noqa: B008 - a frozen value,
     ) -> None:
+        self.evidence = evidence
         self.undecided = undecided
         self.subjects = subjects
         self.target = target
@@ -144,6 +148,7 @@ class Run:
             consumers=self.consumers,
             versions=self.versions,
             undecided=self.undecided,
+            evidence=self.evidence,
         )
 
     def of(self, kind: str) -> list[Manifest]:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl import __version__
+from dractl.lint.evidence import Evidence, evidence_of
 from dractl.lint.model import manifest
 from dractl.lint.namespaces import tells_labels
 from dractl.lint.reading import readings
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from dractl.manifests import Document, Inputs, Skipped
     from dractl.manifests.rendered import Renderer
 
-_FORMAT = f"1 {__version__}"
+_FORMAT = f"2 {__version__}"
 _MAX_FILES = 50_000
 _MAX_LOOSE = 5_000
 """Of a folder that is no repository."""
@@ -48,8 +49,8 @@ Name = tuple[str, str]
 """The kind and the name of an object."""
 _LABELS: Name = ("Namespace", "")
 """Stands for all that tells the labels of namespaces."""
-_SLICES: Name = ("ResourceSlice", "")
-"""Stands for all slices: they tell what drivers publish."""
+_DRIVERS: Name = ("ResourceSlice", "")
+"""Stands for all that tells what drivers publish: slices, and what :mod:`dractl.lint.evidence` reads."""
 
 
 class Part(Struct, frozen=True, array_like=True):
@@ -151,10 +152,12 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
 def _defined(documents: Sequence[Document], kustomizations: Kustomizations) -> Iterator[Name]:
     if any(map(tells_labels, documents)):
         yield _LABELS
+    if evidence_of(documents) != Evidence():
+        yield _DRIVERS
     for reading in readings(documents, kustomizations):
         kind, name = reading.document.kind, reading.document.name
         if kind == "ResourceSlice":
-            yield _SLICES
+            yield _DRIVERS
         elif kind and name and not reading.patch:
             yield kind, name
 
@@ -163,7 +166,7 @@ def _used(documents: Iterable[Document], kustomizations: Kustomizations) -> Iter
     """What judgements about documents ask others for."""
     for reading in readings(documents, kustomizations):
         subject = manifest(reading.document)
-        yield _SLICES
+        yield _DRIVERS
         for _, name in class_mappings(subject.value):
             yield "DeviceClass", name
         for request in subject.claim.alternatives if subject.claim else ():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
-from dractl.lint.findings import Terms, findings, judged
+from dractl.lint.findings import Around, Terms, findings, judged
 from dractl.lint.ignores import ignores
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
@@ -56,9 +57,9 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapp
         return [judged(reading, terms, namespaces.labels)[0] for reading in readings(documents, kustomizations)]
 
     found = list(map(from_broken, inputs.broken))
-    around = inputs.around
-    asked = [item for item in inputs.documents if item.file not in around]
-    found += findings(readable, terms, namespaces, kustomizations, mapped, around, inputs.undecided)
+    around = Around(namespaces, evidence_of(inputs.documents), inputs.around, inputs.undecided)
+    asked = [item for item in inputs.documents if item.file not in around.files]
+    found += findings(readable, terms, around, kustomizations, mapped)
     kept, suppressed = select(proven(_once(found), again), _commented(asked), terms.config)
 
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
@@ -67,7 +68,7 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapp
         terms.target.release,
         assumed=terms.assumed,
         files=inputs.files,
-        documents=sum(not item.document.built for item in readable if item.document.file not in around)
+        documents=sum(not item.document.built for item in readable if item.document.file not in around.files)
         + len(inputs.broken),
         suppressed=suppressed,
         skipped=inputs.skipped,

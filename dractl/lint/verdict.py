@@ -13,7 +13,7 @@ from dractl.validation.validate import validate
 from dractl.validation.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from dractl.lint.finding import Severity
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DOUBLED = frozenset({"duplicate-key", "merged-key"})
 _ROUNDS = 4
+_LACKS_A_VALUE = ("FieldValueInvalid", "FieldValueRequired")
 _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 """What the version says that was taken in place of one that is not served."""
 
@@ -80,7 +81,21 @@ def verdict(
             faults = ()  # reported; the last value of a key counts
         if not (draft.improve(hiding, target) or doubled):
             break
-    return Judgement(tuple(remarks), draft.document if undecodable else document)
+    return Judgement(tuple(_once(remarks)), draft.document if undecodable else document)
+
+
+def _once(remarks: Sequence[Remark]) -> Iterator[Remark]:
+    """What the server refuses because it drops a field first is one mistake, said where it refuses."""
+    dropped = {item.violation.path: item.violation for item in remarks if item.violation.rule == "dropped-field"}
+    refused = {item.violation.path for item in remarks if item.violation.type in _LACKS_A_VALUE}
+    for item in remarks:
+        violation = item.violation
+        if violation.rule == "dropped-field" and violation.path[:-1] in refused:
+            continue
+        causes = [cause.message for path, cause in dropped.items() if path[:-1] == violation.path]
+        if violation.path in refused and causes:
+            item = replace(item, violation=replace(violation, message="; ".join((violation.message, *causes))))  # noqa: PLW2901
+        yield item
 
 
 def _unfilled(document: Document, violation: Violation) -> Violation:

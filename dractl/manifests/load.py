@@ -43,6 +43,8 @@ _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has no
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
+_ABOUT_DRIVERS = (b"DeviceAttributes", b"SriovResourceFilter", b"TimeSlicingSettings", b"MPSSupport")
+"""Objects that add attributes, and gates of the NVIDIA driver in values of its chart."""
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
@@ -243,6 +245,7 @@ def is_relevant(data: bytes) -> bool:
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
         or (b"devices" in data and b"kind" not in data)  # a claim that does not say which kind it is
         or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
+        or any(word in data for word in _ABOUT_DRIVERS)
         or data.startswith(_WIDE)
     )
 

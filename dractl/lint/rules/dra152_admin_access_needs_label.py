@@ -3,8 +3,8 @@
 ## What it does
 
 Finds `adminAccess: true` where the claim's namespace is not part of the input. If it is, DRA119 reports a missing
-label. A claim or template without a namespace is reported only if no namespace of the input has the label, and no
-kustomization adds it.
+label. A claim or template without a namespace is reported only if no namespace of the repository has the label, and no
+kustomization adds it; as a warning, if it defines namespaces.
 
 ## Why is this bad
 
@@ -65,6 +65,7 @@ FIELDS = ("adminAccess",)
 
 def check(run: Run) -> Iterator[Advice]:
     domain = "resource.kubernetes.io" if run.target.has("admin-access-kubernetes-io") else "resource.k8s.io"
+    lacking = bool(run.namespaces) and None not in run.namespaces  # and those of the input lack the label
     for claim in run.claims:
         namespace = claim.subject.namespace
         if namespace in run.namespaces or not run.target.enabled("DRAAdminAccess"):
@@ -76,5 +77,6 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*request.path, "adminAccess"),
                     f'{where} needs the label {domain}/admin-access: "true"',
-                    confidence="possible",
+                    severity="warning" if lacking and not namespace else None,
+                    confidence="likely" if lacking and not namespace else "possible",
                 )

@@ -120,6 +120,7 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Ite
         names = [str(pod.path[-1]) for pod in pods]
         of = f" of controller{'s' * (len(names) > 1)} {' and '.join(names[:3])}"
         of += f" and {len(names) - 3} more" if len(names) > 3 else ""
+    known = any(word in drivers() or word in classes() for word in named)
     yield Advice(
         pod.subject,
         (*path, "name"),
@@ -127,8 +128,8 @@ def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Ite
         help="list the claim only in the controllers that use it: pod: {resourceClaims: [...]}"
         if used
         else f"add it to a container: resources: {{claims: [{{name: {name}}}]}}",
-        confidence="possible",
-        severity=None if any(word in drivers() or word in classes() for word in named) else "info",
+        confidence="likely" if known else "possible",
+        severity=None if known else "info",
     )
 
 

@@ -60,6 +60,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice
+from dractl.lint.references import referenced
 from dractl.objects import number, text
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def check(run: Run) -> Iterator[Advice]:
         for pod in subject.pods:
             for path, claim in pod.claims:
                 name = text(claim.get("resourceClaimName"))
-                if name:
+                if name and not _is_channel(referenced(run, pod, claim)):
                     yield Advice(
                         subject,
                         (*path, "resourceClaimName"),
@@ -89,6 +90,12 @@ def check(run: Run) -> Iterator[Advice]:
                         severity="warning" if kind == "DaemonSet" else "info",
                         confidence="likely" if kind == "DaemonSet" else "possible",
                     )
+
+
+def _is_channel(claim: Manifest | None) -> bool:
+    """True for a claim of IMEX channels, which exist to be shared."""
+    requests = claim.claim.alternatives if claim is not None and claim.claim is not None else ()
+    return any("imex" in request.device_class for request in requests)
 
 
 def _is_replicated(subject: Manifest, kind: str) -> bool:

@@ -80,7 +80,13 @@ _VARIES = ("where ", "of PCI functions", "of virtual functions")
 def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
         row = read.row
-        if row is None or read.guarded or read.driver.last_with(row) or read.driver.is_later(row):
+        if (
+            row is None
+            or row.name in run.evidence.attributes
+            or read.guarded
+            or read.driver.last_with(row)
+            or read.driver.is_later(row)
+        ):
             continue
         if (missing := _missing(read, row)) and not _implied(read, row):
             lookup = read.lookup
@@ -124,7 +130,7 @@ def _missing(read: Read, row: Row) -> str:
     kinds = read.selection.types
     if row.when and not row.when.startswith("unless "):  # the exceptions of rare hardware
         condition = f"for {row.when[3:]}" if row.when.startswith("of ") else row.when
-        return f"published only {condition}"
+        return f"set only {condition[4:]}" if condition.startswith("set by ") else f"published only {condition}"
     if row.devices and wanted is not None and kinds and not set(kinds) <= set(row.devices):
         return f"published only for type {', '.join(row.devices)}"
     return ""

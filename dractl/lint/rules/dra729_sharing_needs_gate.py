@@ -79,7 +79,7 @@ def check(run: Run) -> Iterator[Advice]:
         strategy = text(mapping(parameters.get("sharing")).get("strategy"))
         own = text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
         gate = sharing_gate(driver, strategy) if own else None
-        if gate is not None:
+        if gate is not None and gate not in run.evidence.gates:
             yield Advice(
                 subject,
                 (*path, "sharing", "strategy"),

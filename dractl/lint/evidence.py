@@ -1,0 +1,50 @@
+"""What other objects of a repository say about drivers: gates that are set, and attributes that are added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.objects import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.manifests import Document
+
+_SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
+_MAX_DEPTH = 32
+
+
+class Evidence(Struct, frozen=True):
+    """``gates``: the feature gates of drivers that values of their charts switch on. ``attributes``: full names of
+    attributes that objects make the SR-IOV driver publish."""
+
+    gates: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+
+
+def evidence_of(documents: Iterable[Document]) -> Evidence:
+    """The evidence in documents of any kind."""
+    gates: set[str] = set()
+    attributes: set[str] = set()
+    for document in documents:
+        if "featureGates" in document.text:
+            gates.update(_gates(document.value, 0))
+        if document.kind == "DeviceAttributes":
+            names = mapping(mapping(document.value.get("spec")).get("attributes"))
+            attributes.update(name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names))
+        elif document.kind == "SriovResourceFilter":  # before DeviceAttributes, this set the name of each device
+            attributes.add(f"{_SRIOV}/resourceName")
+    return Evidence(frozenset(gates), frozenset(attributes))
+
+
+def _gates(value: Any, depth: int) -> Iterator[str]:
+    """The gates that are on below a key ``featureGates``, as charts' values and HelmReleases have it."""
+    inside = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+    for key, item in inside:
+        if key == "featureGates" and isinstance(item, dict):
+            yield from (str(name) for name, on in item.items() if on in (True, "true"))
+        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
+            yield from _gates(item, depth + 1)
