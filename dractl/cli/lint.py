@@ -383,15 +383,15 @@ class Job(Struct, frozen=True):
         from dractl.lint.many import lint_listed  # with multiprocessing: 15 ms that one file does not need
 
         kustomized = self.render and any(isinstance(item, Entry) and is_kustomization(item.path) for item in entries)
-        # builds, and parts of repositories, depend on files that no digest covers
-        cache = None if self.cache is None or kustomized or not is_whole(self.paths) else Cache(self.cache)
+        # builds, and parts of repositories, depend on files that no digest covers, and no share has
+        whole = not kustomized and is_whole(self.paths)
         named = len(self.paths) == 1 and not self.changed_files
         return lint_listed(
             entries,
             self._terms,
             named=named,
-            processes=self.jobs,
-            cache=cache,
+            processes=self.jobs if whole else 1,
+            cache=Cache(self.cache) if whole and self.cache is not None else None,
             completed=lambda inputs: self._built(self._surrounded(inputs), entries),
         )
 

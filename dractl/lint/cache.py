@@ -21,7 +21,7 @@ from dractl.lint.store import Store, digest_of_parts
 from dractl.manifests import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dractl.lint.findings import Terms
     from dractl.manifests.kustomize import Kustomizations
@@ -49,25 +49,22 @@ class Cache:
             self._store.put(key, msgspec.json.encode(report))
 
 
-def digest_of(read: Relevant, kustomizations: Kustomizations) -> str:
-    """The digest of the input: the files that matter, and the kustomizations around them."""
-
-    def parts() -> Iterator[bytes]:
-        folders: set[str] = set()
-        yield str((read.files, read.alone)).encode()
-        for item in read.contents:
-            if isinstance(item, Skipped):
-                yield repr(item).encode(errors="surrogatepass")
-                continue
-            yield repr((item.name, item.named, item.on_disk, item.chart)).encode(errors="surrogatepass")
-            yield item.data
-            folders.add(os.path.dirname(os.path.abspath(item.name)))
-        for folder in sorted(folders):
-            for found in kustomizations.around(folder):
-                named = (found.folder, sorted(found.resources), sorted(found.patches))
-                yield repr((folder, named)).encode(errors="surrogatepass")
-
-    return digest_of_parts(parts())
+def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
+    """The digests of the files that matter, and what the kustomizations around them say."""
+    found = [str((read.files, read.alone))]
+    folders: set[str] = set()
+    for item in read.contents:
+        if isinstance(item, Skipped):
+            found.append(repr(item))
+            continue
+        named = repr((item.name, item.named, item.on_disk, item.chart)).encode(errors="surrogatepass")
+        found.append(digest_of_parts([named, item.data]))
+        folder = os.path.dirname(os.path.abspath(item.name))
+        if folder not in folders:
+            folders.add(folder)
+            around = kustomizations.around(folder)
+            found += (repr((folder, item.folder, sorted(item.resources), sorted(item.patches))) for item in around)
+    return found
 
 
 def _pack() -> str:
@@ -76,8 +73,8 @@ def _pack() -> str:
     return "" if chosen.origin == BUILT_IN else chosen.digest
 
 
-def key_of(terms: Terms, digest: str) -> str:
-    """The key of a report on the input with a digest, without devices."""
+def key_of(terms: Terms, digests: Sequence[str]) -> str:
+    """The key of a report on the input with these digests, without devices."""
     target, config = terms.target, terms.config
     asked = (
         _FORMAT,
@@ -94,7 +91,7 @@ def key_of(terms: Terms, digest: str) -> str:
         sorted(config.severities.items()),
         terms.assumed,
         sorted(terms.consumers),
-        digest,
+        digests,
     )
     return digest_of_parts([repr(asked).encode()])
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +19,7 @@ from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import TriedDevices
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from dractl.manifests.documents import Path
     from dractl.manifests.kustomize import Kustomizations
     from dractl.model import Target
-
-    Mapped = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 class Terms(Struct, frozen=True):
@@ -72,20 +69,19 @@ def findings(
     terms: Terms,
     around: Around,
     kustomizations: Kustomizations,
-    mapped: Mapped,
 ) -> list[Placed]:
     """The findings in an input, before fixes are proven and findings suppressed."""
     found: list[Placed] = []
     whole: list[Meant] = []
     patches: list[Meant] = []
-    judge = partial(judged, terms=terms, namespaces=around.namespaces.labels)
-    for reading, (placed, meant) in zip(readable, mapped(judge, readable), strict=True):
+    for reading in readable:
+        placed, meant = judged(reading, terms, around.namespaces.labels)
         found += placed
         (patches if reading.patch else whole).append(Meant(manifest(meant or reading.document), reading.number))
     others = Run([item.subject for item in whole], terms.target, terms.devices)
-    advise = partial(_advice, terms=terms, kustomizations=kustomizations, others=others, around=around)
-    for advised in mapped(advise, [group for group in _apart(whole, kustomizations) if _asked(group, around.files)]):
-        found += advised
+    for group in _apart(whole, kustomizations):
+        if _asked(group, around.files):
+            found += _advice(group, terms, kustomizations, others, around)
     found += _advice_on_patches(patches, terms, kustomizations)
     return [item for item in found if item.finding.position.file not in around.files]
 

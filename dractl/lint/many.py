@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from dractl.lint.cache import digest_of, key_of
-from dractl.lint.run import report_on
+from dractl.lint import registry
+from dractl.lint.cache import digests_of, key_of
+from dractl.lint.repository import among, others_of, parts_of
+from dractl.lint.run import judge, report_of
 from dractl.lint.size import REPAYS_A_PROCESS, size
-from dractl.lint.workers import can_fork, mapped
+from dractl.lint.workers import Team, can_fork
+from dractl.manifests import Skipped
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import load_relevant, read_relevant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from dractl.lint.cache import Cache
     from dractl.lint.finding import Report
     from dractl.lint.findings import Terms
-    from dractl.manifests import Inputs, Skipped
+    from dractl.manifests import Inputs
     from dractl.manifests.files import Entry
+
+    Entries = Sequence[Entry | Skipped]
 
 
 def lint_listed(
-    entries: Sequence[Entry | Skipped],
+    entries: Entries,
     terms: Terms,
     *,
     named: bool,
@@ -34,18 +41,67 @@ def lint_listed(
     """As :func:`lint`, of files that are not read yet; the report does not depend on the number of processes.
 
     ``named``: the user names one path and means manifests by it. ``cache``: reports of earlier runs. ``completed`` adds
-    what is made of several files.
+    what is made of several files; with more than one process, there must be nothing to add.
     """
-    read, kustomizations = read_relevant(entries, alone=named), Kustomizations()
-    key = ""
-    if cache is not None:
-        key = key_of(terms, digest_of(read, kustomizations))
-        known = cache.get(key)
-        if known is not None:
-            return known
-    # Asked once: the threads of a first pool are seen for a moment after they have ended.
-    processes = min(processes, sum(map(size, entries)) // REPAYS_A_PROCESS) if can_fork() else 1
-    report = report_on(completed(load_relevant(read)), terms, kustomizations, partial(mapped, processes=processes))
+    shares = _shares(entries, processes)
+    if len(shares) > 1 and cache is None:
+        registry.checks()  # imported once, for all processes
+    work = partial(_share, terms=terms, named=named, hashed=cache is not None, completed=completed)
+    with Team(partial(work, apart=len(shares) > 1), shares) as team:
+        key = ""
+        if cache is not None:
+            key = key_of(terms, [digest for share in team.ask() for digest in share])
+            known = cache.get(key)
+            if known is not None:
+                return known
+        others = others_of(team.ask()) if len(shares) > 1 else None
+        report = report_of(team.ask(others), terms)
     if cache is not None and not any(item.unread for item in report.skipped):
         cache.put(key, report)
     return report
+
+
+def _share(
+    entries: Entries,
+    terms: Terms,
+    completed: Callable[[Inputs], Inputs],
+    *,
+    named: bool,
+    hashed: bool,
+    apart: bool,
+) -> Generator[Any, Any, None]:
+    """The work on a share of the files, a step at a time: it yields the digests of the files if they are asked for;
+    what the files define and use, in exchange for the files of other shares that matter to them; and the judgement."""
+    read, kustomizations = read_relevant(entries, alone=named), Kustomizations()
+    if hashed:
+        yield digests_of(read, kustomizations)
+    inputs = completed(load_relevant(read))
+    del read
+    if apart:
+        inputs = among((yield parts_of(inputs, kustomizations)), inputs)
+    yield judge(inputs, terms, kustomizations)
+
+
+def _shares(entries: Entries, processes: int) -> list[Entries]:
+    """The entries in shares of about the same size that can be judged apart: objects belong together by their folders,
+    unless there are kustomizations."""
+    total = sum(map(size, entries))
+    processes = min(processes, total // REPAYS_A_PROCESS)
+    if processes < 2 or not can_fork():
+        return [entries]
+    folders = [list(items) for _, items in groupby(entries, _folder)]
+    kustomizations = Kustomizations()
+    if any(kustomizations.around(os.path.abspath(_folder(items[0]))) for items in folders):
+        return [entries]
+    shares: list[list[Entry | Skipped]] = [[]]
+    done = 0
+    for items in folders:
+        if done * processes >= total * len(shares):
+            shares.append([])
+        shares[-1] += items
+        done += sum(map(size, items))
+    return list(shares)
+
+
+def _folder(item: Entry | Skipped) -> str:
+    return os.path.dirname(item.file if isinstance(item, Skipped) else item.path)

@@ -33,8 +33,9 @@ from dractl.objects import text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from dractl.lint.reading import Reading
     from dractl.lint.store import Store
-    from dractl.manifests import Document, Inputs, Skipped
+    from dractl.manifests import Inputs, Skipped
     from dractl.manifests.rendered import Renderer
 
 _FORMAT = f"2 {__version__}"
@@ -134,8 +135,8 @@ def _key(top: str) -> str:
 
 
 def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations) -> Part:
-    found = kustomizations.at(os.path.dirname(path)) if is_kustomization(path) else None
-    parts = tuple(sorted(found.resources | found.patches)) if found is not None else ()
+    own = kustomizations.at(os.path.dirname(path)) if is_kustomization(path) else None
+    parts = tuple(sorted(own.resources | own.patches)) if own is not None else ()
     try:
         with open(path, "rb") as file:
             relevant = is_relevant(file.read())
@@ -144,17 +145,34 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
     if not relevant:
         return Part(state, parts=parts)
     inputs = load_readable([path], changed_files=True)
-    defined = set(_defined(inputs.documents, kustomizations))
-    used = set(_used(inputs.documents, kustomizations))
-    return Part(state, tuple(sorted(defined)), tuple(sorted(used)), parts, bool(inputs.undecided))
+    found = parts_of(inputs, kustomizations).get(path)
+    return Part(state, parts=parts) if found is None else replace(found, state=state, parts=parts)
 
 
-def _defined(documents: Sequence[Document], kustomizations: Kustomizations) -> Iterator[Name]:
-    if any(map(tells_labels, documents)):
-        yield _LABELS
-    if evidence_of(documents) != Evidence():
-        yield _DRIVERS
-    for reading in readings(documents, kustomizations):
+def parts_of(inputs: Inputs, kustomizations: Kustomizations) -> dict[str, Part]:
+    """What the files of an input define and use, by their names."""
+    read: dict[str, list[Reading]] = {}
+    for reading in readings(inputs.documents, kustomizations):
+        read.setdefault(reading.document.file, []).append(reading)
+    defined = {file: set(_defined(found)) for file, found in read.items()}
+    for document in inputs.documents:
+        if tells_labels(document):
+            defined.setdefault(document.file, set()).add(_LABELS)
+        if evidence_of([document]) != Evidence():
+            defined.setdefault(document.file, set()).add(_DRIVERS)
+    return {
+        file: Part(
+            (0, 0, 0),
+            tuple(sorted(defined.get(file, ()))),
+            tuple(sorted(set(_used(read.get(file, ()))))),
+            undecided=file in inputs.undecided,
+        )
+        for file in inputs.digests
+    }
+
+
+def _defined(read: Iterable[Reading]) -> Iterator[Name]:
+    for reading in read:
         kind, name = reading.document.kind, reading.document.name
         if kind == "ResourceSlice":
             yield _DRIVERS
@@ -162,9 +180,9 @@ def _defined(documents: Sequence[Document], kustomizations: Kustomizations) -> I
             yield kind, name
 
 
-def _used(documents: Iterable[Document], kustomizations: Kustomizations) -> Iterator[Name]:
+def _used(read: Iterable[Reading]) -> Iterator[Name]:
     """What judgements about documents ask others for."""
-    for reading in readings(documents, kustomizations):
+    for reading in read:
         subject = manifest(reading.document)
         yield _DRIVERS
         for _, name in class_mappings(subject.value):
@@ -192,7 +210,7 @@ def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | No
         own = (document for document in inputs.documents if os.path.abspath(document.file) in files)
         needed = _Needed(parts)
         needed.belonging(files)
-        needed.named(_used(own, Kustomizations()))
+        needed.named(_used(readings(own, Kustomizations())))
         around += [path for path in parts if path in needed.files and path not in files]
         undecided = [shown(path) for path, part in parts.items() if part.undecided and path not in files]
         found = replace(
@@ -211,6 +229,43 @@ def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | No
     documents = [*inputs.documents, *more.documents]
     documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
     return replace(found, documents=tuple(documents), around=frozenset(more.digests))
+
+
+class Others(Struct, frozen=True):
+    """What matters to a share of an input among the files of the shares before it, or of those after it: files that
+    define what it uses, and files that may define anything."""
+
+    files: Sequence[str]
+    undecided: Sequence[str]
+
+
+def others_of(shares: Sequence[Mapping[str, Part]]) -> list[tuple[Others, Others]]:
+    """What matters to each share of an input before and after it, by what the files of all shares define and use."""
+    parts = {path: part for share in shares for path, part in share.items()}
+    found = []
+    for number, share in enumerate(shares):
+        needed = _Needed(parts)
+        needed.named(name for part in share.values() for name in part.uses)
+        before, after = (
+            Others(
+                [path for other in side for path in other if path in needed.files],
+                [path for other in side for path, part in other.items() if part.undecided],
+            )
+            for side in (shares[:number], shares[number + 1 :])
+        )
+        found.append((before, after))
+    return found
+
+
+def among(others: tuple[Others, Others], inputs: Inputs) -> Inputs:
+    """A share of an input with what matters to it of the others."""
+    before, after = (load_readable(side.files, changed_files=True) for side in others)
+    return replace(
+        inputs,
+        documents=(*before.documents, *inputs.documents, *after.documents),
+        undecided=(*others[0].undecided, *inputs.undecided, *others[1].undecided),
+        around=frozenset((*before.digests, *after.digests)),
+    )
 
 
 def _homes(inputs: Inputs) -> dict[str, set[str]]:

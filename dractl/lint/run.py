@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
 from dractl.lint.findings import Around, Terms, findings, judged
@@ -17,14 +19,14 @@ from dractl.lint.repository import Repositories, surrounded
 from dractl.lint.selection import Selection, select
 from dractl.manifests import Document, read_text
 from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dractl.lint.findings import Mapped
     from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Placed
-    from dractl.manifests import Inputs
+    from dractl.manifests import Inputs, Skipped
     from dractl.model import Target
 
 
@@ -45,9 +47,20 @@ def lint(
     return report_on(surrounded(inputs, repositories or Repositories()), terms, Kustomizations())
 
 
-def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapped: Mapped = map) -> Report:
-    """The report on an input: with proven fixes, without suppressed findings, in the order of the places. ``mapped``
-    is ``map``, or does the same in several processes."""
+class Judged(Struct, frozen=True):
+    """The findings in an input, before they are selected, with the files whose comments decide about them; the rest is
+    for :class:`Report`."""
+
+    placed: Sequence[Placed]
+    commented: Sequence[Source]
+    documents: int
+    files: int
+    skipped: Sequence[Skipped]
+    digests: Mapping[str, str]
+
+
+def judge(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Judged:
+    """The findings in an input, with proven fixes."""
     readable = list(readings(inputs.documents, kustomizations))
     namespaces = namespaces_of(inputs.documents)
 
@@ -59,27 +72,42 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations, mapp
     found = list(map(from_broken, inputs.broken))
     around = Around(namespaces, evidence_of(inputs.documents), inputs.around, inputs.undecided)
     asked = [item for item in inputs.documents if item.file not in around.files]
-    found += findings(readable, terms, around, kustomizations, mapped)
-    kept, suppressed = select(proven(_once(found), again), _commented(asked), terms.config)
+    found += findings(readable, terms, around, kustomizations)
+    placed, commented = proven(_once(found), again), _commented(asked)
+    own = [item for item in readable if not item.document.built and item.document.file not in around.files]
+    known = {*(item.file for item in placed), *(source.name for source in commented)}
+    digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
+    return Judged(placed, commented, len(own) + len(inputs.broken), inputs.files, inputs.skipped, digests)
 
+
+def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
+    """The report on an input that was judged in parts: without suppressed findings, in the order of the places."""
+    placed = [item for part in parts for item in part.placed]
+    commented = [source for part in parts for source in part.commented]
+    kept, suppressed = select(placed, commented, terms.config)
     kept.sort(key=lambda f: (f.position.file, f.position.line, f.position.column, f.code))
+    digests = {name: digest for part in parts for name, digest in part.digests.items()}
     return Report(
         tuple(kept),
         terms.target.release,
         assumed=terms.assumed,
-        files=inputs.files,
-        documents=sum(not item.document.built for item in readable if item.document.file not in around.files)
-        + len(inputs.broken),
+        files=sum(part.files for part in parts),
+        documents=sum(part.documents for part in parts),
         suppressed=suppressed,
-        skipped=inputs.skipped,
-        digests={f.position.file: inputs.digests[f.position.file] for f in kept if f.position.file in inputs.digests},
+        skipped=tuple(item for part in parts for item in part.skipped),
+        digests={f.position.file: digests[f.position.file] for f in kept if f.position.file in digests},
     )
 
 
-def _commented(documents: Sequence[Document]) -> list[Document]:
-    """A document of each file with ignore comments."""
-    texts = {(item.file, id(item.text)): item for item in documents}  # one a file, however many its documents are
-    return list({item.file: item for item in texts.values() if ignores(item.text)}.values())
+def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Report:
+    """The report on an input."""
+    return report_of([judge(inputs, terms, kustomizations)], terms)
+
+
+def _commented(documents: Sequence[Document]) -> list[Source]:
+    """The files with ignore comments."""
+    texts = {(item.file, id(item.text)): item.text for item in documents}  # one a file, however many its documents are
+    return list({file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values())
 
 
 def _once(found: Sequence[Placed]) -> list[Placed]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dractl.lint.finding import Severity
     from dractl.lint.ignores import Ignore
     from dractl.lint.place import Placed
-    from dractl.manifests import Document
+    from dractl.manifests.source import Source
 
 
 class Selection(Struct, frozen=True):
@@ -41,9 +41,9 @@ class Selection(Struct, frozen=True):
         return self.codes is None or code in self.codes
 
 
-def select(found: Iterable[Placed], documents: Iterable[Document], selection: Selection) -> tuple[list[Finding], int]:
-    """The selected findings, with those about ignore comments, and how many were suppressed."""
-    notes = _notes(documents)
+def select(found: Iterable[Placed], sources: Iterable[Source], selection: Selection) -> tuple[list[Finding], int]:
+    """The selected findings, with those about the ignore comments of files, and how many were suppressed."""
+    notes = {source.name: [_Note(source, comment) for comment in ignores(source.text)] for source in sources}
     off = _per_file(selection)
     known = Counter(selection.known)
     kept: list[Finding] = []
@@ -64,21 +64,11 @@ def select(found: Iterable[Placed], documents: Iterable[Document], selection: Se
     return kept, suppressed
 
 
-def _notes(documents: Iterable[Document]) -> dict[str, list[_Note]]:
-    """The ignore comments of each file."""
-    files = {document.file: document for document in documents}
-    return {
-        file: [_Note(document, comment) for comment in comments]
-        for file, document in files.items()
-        if (comments := ignores(document.text))
-    }
-
-
 class _Note:
     """An ignore comment, the codes that it names, and those of them that suppressed something."""
 
-    def __init__(self, document: Document, ignore: Ignore) -> None:
-        self.document = document
+    def __init__(self, source: Source, ignore: Ignore) -> None:
+        self.source = source
         self.ignore = ignore
         self.unknown: list[str] = []
         self.codes: dict[str, frozenset[str]] = {}
@@ -107,8 +97,8 @@ class _Note:
 
     def _finding(self, code: str, message: str, hint: str) -> Finding:
         rule, ignore = registry.rules()[code], self.ignore
-        place = Position(self.document.file, ignore.line, ignore.column, ignore.line, ignore.end_column)
-        excerpt = self.document.line(ignore.line)
+        place = Position(self.source.name, ignore.line, ignore.column, ignore.line, ignore.end_column)
+        excerpt = self.source.line(ignore.line)
         return Finding(
             code, rule.name, rule.severity, message, place, 0, "", ObjectRef(), help=hint, excerpt=excerpt
         )  # fmt: skip

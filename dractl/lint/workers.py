@@ -1,7 +1,7 @@
-"""One function for many values, in several processes.
+"""Work on several values that is done in steps, in several processes.
 
-Processes are forked: a child has everything that its parent has loaded, so neither the function nor its values are
-sent, and a spawned one would take longer to start than most inputs take to lint. Forking is safe only in a process with
+Processes are forked: a child has everything that its parent has loaded, so neither the work nor its values are sent,
+and a spawned one would take longer to start than most inputs take to lint. Forking is safe only in a process with
 one thread and with libraries that support it, which macOS' own do not: :func:`can_fork` allows it only on Linux and
 without other threads, native ones included.
 """
@@ -15,16 +15,19 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context, parent_process
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
+    from multiprocessing.synchronize import Barrier
+    from typing import Self
 
 Value = TypeVar("Value")
-Result = TypeVar("Result")
-_SHARES = 4  # for each process: some values take longer than others
 
 
 class WorkerDied(InputError):
@@ -41,36 +44,60 @@ def can_fork() -> bool:
         return False
 
 
-def mapped(work: Callable[[Value], Result], values: Sequence[Value], processes: int) -> list[Result]:
-    """``work`` for each value, by as many processes; results, which are pickled, in the order of the values.
+class Team(Generic[Value]):
+    """A generator for each value, as ``work`` makes it: in a process each, or in this one if there is a single value.
 
-    More than one only where :func:`can_fork` was true. An exception of ``work`` is raised here; WorkerDied for a child
-    that ends in another way.
+    What they yield is pickled. An exception of one of them is raised here; WorkerDied if a process ends otherwise.
     """
-    processes = min(processes, len(values))
-    if processes < 2:
-        return [work(value) for value in values]
-    sys.stdout.flush()
-    sys.stderr.flush()
-    size = -(-len(values) // (processes * _SHARES))
-    try:
-        with ProcessPoolExecutor(processes, get_context("fork"), _begin, (work, values)) as pool:
-            try:
-                return list(pool.map(_work, range(len(values)), chunksize=size))
-            except BaseException:
+
+    def __init__(self, work: Callable[[Value], Generator[Any, Any, None]], values: Sequence[Value]) -> None:
+        self._numbers = range(len(values))
+        self._pool: ProcessPoolExecutor | None = None
+        if len(values) == 1:
+            self._only = work(values[0])
+            return
+        sys.stdout.flush()
+        sys.stderr.flush()
+        context = get_context("fork")
+        given = work, values, context.Barrier(len(values))
+        self._pool = ProcessPoolExecutor(len(values), context, _begin, given)
+
+    def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
+        """What each generator yields next, in the order of the values; each gets its part of ``sent``."""
+        if self._pool is None:
+            return [self._only.send(sent and sent[0])]
+        try:
+            answers = list(self._pool.map(_continue, self._numbers, [sent] * len(self._numbers)))
+        except BrokenProcessPool:
+            raise WorkerDied("a worker process died", hint="use less memory with --jobs 1") from None
+        return [answer for _, answer in sorted(answers, key=itemgetter(0))]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._pool is not None:
+            if kind is not None:
                 for child in active_children():  # nobody needs what they still do
                     child.terminate()
-                raise
-    except BrokenProcessPool:
-        raise WorkerDied("a worker process died", hint="use less memory with --jobs 1") from None
+            self._pool.shutdown()
 
 
-_given: tuple[Callable[[Any], Any], Sequence[Any]]  # in a child: the function and the values
+class _Child(Struct, frozen=True):
+    """What a child works on: the value of this number."""
+
+    number: int
+    work: Generator[Any, Any, None]
 
 
-def _begin(work: Callable[[Any], Any], values: Sequence[Any]) -> None:
+# In a child:
+_given: tuple[Callable[[Any], Generator[Any, Any, None]], Sequence[Any], Barrier]
+_own: list[_Child] = []
+
+
+def _begin(work: Callable[[Any], Generator[Any, Any, None]], values: Sequence[Any], barrier: Barrier) -> None:
     global _given  # noqa: PLW0603 - once, at the start of a child
-    _given = work, values
+    _given = work, values, barrier
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -82,6 +109,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(number: int) -> Any:
-    work, values = _given
-    return work(values[number])
+def _continue(number: int, sent: Sequence[Any] | None) -> tuple[int, Any]:
+    """The next step of this child, which begins with the value of the number that it got first."""
+    work, values, barrier = _given
+    barrier.wait()  # until each child has got one number, and none two
+    if not _own:
+        _own.append(_Child(number, work(values[number])))
+    (own,) = _own
+    return own.number, own.work.send(sent and sent[own.number])

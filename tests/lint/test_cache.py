@@ -64,7 +64,7 @@ def unlinted(monkeypatch: pytest.MonkeyPatch) -> Any:
         def fail(*_: object) -> None:
             raise AssertionError("linted again")
 
-        monkeypatch.setattr(many, "report_on", fail)
+        monkeypatch.setattr(many, "judge", fail)
 
     return forbid
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +17,9 @@ from dractl.lint.findings import Terms
 from dractl.manifests import load_readable
 from dractl.manifests.files import listed
 from dractl.model import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 forks = pytest.mark.skipif(not workers.can_fork(), reason="forks only on Linux, in a process of one thread")
 TARGET = Target.of()
@@ -79,10 +83,17 @@ def tree(tmp_path: Path) -> Path:
 
 
 @forks
-@pytest.mark.parametrize("processes", [2, 3, 8])
+@pytest.mark.parametrize(
+    ("processes", "kustomized", "used"), [(2, False, 2), (3, False, 3), (8, False, 5), (8, True, 0)]
+)
 def test_the_report_does_not_depend_on_the_number_of_processes(
-    tree: Path, processes: int, monkeypatch: pytest.MonkeyPatch
+    tree: Path, processes: int, kustomized: bool, used: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A process judges whole folders, or everything if files of several folders make one kustomization."""
+    if not kustomized:
+        (tree / "kust/kustomization.yaml").unlink()
+        (tree / "kust/two/template.yaml").rename(tree / "classes/template.yaml")
+        (tree / "kust/one/pod.yaml").rename(tree / "zz/pod.yaml")
     monkeypatch.setattr(many, "REPAYS_A_PROCESS", 1)
     started: list[int] = []
     pool = workers.ProcessPoolExecutor
@@ -93,7 +104,7 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
     assert len({finding.code for finding in one.findings}) >= 6
     entries = list(listed([str(tree)], ()))
     assert many.lint_listed(entries, Terms(TARGET), named=True, processes=processes) == one
-    assert max(started) == processes
+    assert sum(started) == used
 
 
 def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,35 +118,44 @@ def test_little_work_and_charts_are_for_one_process(tree: Path, monkeypatch: pyt
 
 
 @forks
-def test_results_are_in_the_order_of_the_values_and_made_elsewhere() -> None:
-    made = workers.mapped(lambda text: (os.getpid(), text * 100_000), "abcdefghij", 3)  # a lambda is not sent
-    assert [text for _, text in made] == [letter * 100_000 for letter in "abcdefghij"]
-    assert os.getpid() not in {pid for pid, _ in made}
+def test_each_process_goes_on_with_its_own_value() -> None:
+    def work(letter: str) -> Iterator[tuple[int, str]]:  # a local function is not sent
+        text = yield os.getpid(), letter * 100_000
+        yield os.getpid(), letter + text
+
+    with workers.Team(work, "abc") as team:
+        first, second = team.ask(), team.ask(["x", "y", "z"])
+    assert [text for _, text in first] == [letter * 100_000 for letter in "abc"]
+    assert [text for _, text in second] == ["ax", "by", "cz"]
+    assert [pid for pid, _ in first] == [pid for pid, _ in second]
+    assert len({os.getpid(), *(pid for pid, _ in first)}) == 4
 
 
 @forks
 def test_what_a_worker_raises_is_raised_here() -> None:
-    def work(number: int) -> int:
+    def work(number: int) -> Iterator[int]:
         if number:
             raise LookupError(f"task {number}")
-        return number
+        yield number
 
-    with pytest.raises(LookupError, match="task 2"):
-        workers.mapped(work, [0, 2], 2)
+    with pytest.raises(LookupError, match="task 2"), workers.Team(work, [0, 2]) as team:
+        team.ask()
 
 
 @forks
 def test_a_worker_that_dies_is_an_error_and_leaves_no_other_behind(tmp_path: Path) -> None:
-    def work(number: int) -> int:
+    def work(number: int) -> Iterator[int]:
         (tmp_path / str(os.getpid())).touch()
         if number == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return number
+        yield number
 
-    with pytest.raises(workers.WorkerDied, match="a worker process died") as caught:
-        workers.mapped(work, [0, 1, 2], 3)
+    died = pytest.raises(workers.WorkerDied, match="a worker process died")
+    with died as caught, workers.Team(work, [0, 1, 2]) as team:
+        team.ask()
     assert caught.value.exit_code == 3
     others = {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
+    assert others
     assert not any(Path(f"/proc/{pid}").exists() for pid in others)
 
 
@@ -179,9 +199,10 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: int, to_all: bool
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     program = (
-        "import signal\nfrom dractl.lint.workers import mapped\n"
+        "import signal\nfrom dractl.lint.workers import Team\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background process ignores it
-        "try: mapped(lambda path: open(path).read(), [path] * 2, 2)\n"
+        "def read(path): yield open(path).read()\n"
+        "try:\n with Team(read, [path] * 2) as team: team.ask()\n"
         "except KeyboardInterrupt: raise SystemExit(130)\n"
     )
     process = subprocess.Popen(
