@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.manifests.rendered import Rendered
+from dractl.manifests.templates import RELEASE
 from dractl.model.releases import SERVED, served_versions
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60
 """Seconds that a chart may take."""
-RELEASE = "release"
-"""The name that a chart is rendered under."""
 _MAX_ERROR = 300
 _NOWHERE = "http://127.0.0.1:9"
 _OFFLINE = {

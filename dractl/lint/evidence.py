@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dractl.objects import mapping
+from dractl.objects import items, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,16 +19,19 @@ _MAX_DEPTH = 32
 
 class Evidence(Struct, frozen=True):
     """``gates``: the feature gates of drivers that values of their charts switch on. ``attributes``: full names of
-    attributes that objects make the SR-IOV driver publish."""
+    attributes that objects make the SR-IOV driver publish. ``quotas``: the resources that Kueue's ClusterQueues have
+    quotas for."""
 
     gates: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
+    quotas: frozenset[str] = frozenset()
 
 
 def evidence_of(documents: Iterable[Document]) -> Evidence:
     """The evidence in documents of any kind."""
     gates: set[str] = set()
     attributes: set[str] = set()
+    quotas: set[str] = set()
     for document in documents:
         if "featureGates" in document.text:
             gates.update(_gates(document.value, 0))
@@ -37,7 +40,10 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
             attributes.update(name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names))
         elif document.kind == "SriovResourceFilter":  # before DeviceAttributes, this set the name of each device
             attributes.add(f"{_SRIOV}/resourceName")
-    return Evidence(frozenset(gates), frozenset(attributes))
+        elif document.kind == "ClusterQueue":
+            for group in items(mapping(document.value.get("spec")).get("resourceGroups")):
+                quotas.update(name for name in items(mapping(group).get("coveredResources")) if isinstance(name, str))
+    return Evidence(frozenset(gates), frozenset(attributes), frozenset(quotas))
 
 
 def _gates(value: Any, depth: int) -> Iterator[str]:

@@ -54,6 +54,14 @@ def concern(value: dict[str, Any]) -> Concern | None:
     return "claims" if "claims" in found else "resources" if "resources" in found else None
 
 
+def mapped_resources(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The resources that the configuration of Kueue counts devices as, with their paths."""
+    if str(value.get("apiVersion")).startswith("config.kueue.x-k8s.io/"):
+        for at, row in enumerate(items(mapping(value.get("resources")).get("deviceClassMappings"))):
+            if isinstance(name := mapping(row).get("name"), str):
+                yield ("resources", "deviceClassMappings", at, "name"), name
+
+
 def class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The names of device classes in the configuration of Kueue, with their paths (kubernetes-sigs/kueue
     apis/config/v1beta2 configuration_types.go DeviceClassMapping)."""

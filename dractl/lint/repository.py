@@ -27,7 +27,7 @@ from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_relevant, load_readable
 from dractl.manifests.rendered import Rendered
-from dractl.manifests.templates import chart_of
+from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
         relevant = False
     if not relevant:
         return Part(state, parts=parts)
-    inputs = load_readable([path], changed_files=True)
+    inputs = load_readable([path], changed_files=True, render=lambda _: Rendered(None))
     found = parts_of(inputs, kustomizations).get(path)
     return Part(state, parts=parts) if found is None else replace(found, state=state, parts=parts)
 
@@ -220,15 +220,22 @@ def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | No
         )
     if not rank:
         return inputs
-    charts = {chart_of(name) for name in inputs.digests}
+    charts = {_chart(os.path.abspath(name)) for name in inputs.digests}
     more = load_readable(
         list(map(shown, around)),
         changed_files=True,
-        render=lambda chart: render(chart) if render is not None and chart in charts else Rendered(None),
+        render=lambda chart: render(chart) if render and os.path.abspath(chart) in charts else Rendered(None),
     )
     documents = [*inputs.documents, *more.documents]
     documents.sort(key=lambda document: rank.get(os.path.abspath(document.file), -1))
-    return replace(found, documents=tuple(documents), around=frozenset(more.digests))
+    others = {chart_of(path) for path in around} - charts - {None}
+    values = {shown(os.path.join(str(chart), "values.yaml")) for chart in others}
+    return replace(found, documents=tuple(documents), around=frozenset({*more.digests, *values} - {*inputs.digests}))
+
+
+def _chart(path: str) -> str | None:
+    """The folder of the chart that a template or values, by absolute path, are of."""
+    return os.path.dirname(path) if is_values(path) else chart_of(path)
 
 
 class Others(Struct, frozen=True):
@@ -307,11 +314,11 @@ class _Needed:
             folders.setdefault(os.path.dirname(path), []).append(path)
             charts.setdefault(chart_of(path), []).append(path)
         for path in files:
-            home, naming, chart = read.home_of(path), read.naming(path), chart_of(path)
+            home, naming, chart = read.home_of(path), read.naming(path), _chart(path)
             near = folders.get(os.path.dirname(path), ()) if naming is None else naming.resources | naming.patches
             self.files.update(item for item in near if read.home_of(item) == home)
             if chart is not None:
-                self.files.update(charts[chart])
+                self.files.update(charts.get(chart, ()))
         self._built(files)
 
     def _built(self, files: Iterable[str]) -> None:

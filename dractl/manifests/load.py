@@ -16,7 +16,7 @@ from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import contents, read_all
 from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
-from dractl.manifests.templates import chart_of, holds_template, is_ytt, rendering_hint
+from dractl.manifests.templates import chart_of, filled, holds_template, is_values, is_ytt, rendering_hint
 from dractl.manifests.text import decode, digest
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # of a container whose pod has no
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
-_ABOUT_DRIVERS = (b"DeviceAttributes", b"SriovResourceFilter", b"TimeSlicingSettings", b"MPSSupport")
-"""Objects that add attributes, and gates of the NVIDIA driver in values of its chart."""
+_ABOUT_DRIVERS = (b"DeviceAttributes", b"SriovResourceFilter", b"TimeSlicingSettings", b"MPSSupport", b"ClusterQueue")
+"""Objects that add attributes, gates of the NVIDIA driver in values of its chart, and quotas of Kueue."""
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""  # adminAccess needs their labels
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: not searchable as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
@@ -156,6 +156,8 @@ def _loaded(
         data = overlay.get(content.name, content.data)
         meant = _is_meant(content, alone=alone)
         if relevant_only and not meant and not is_relevant(data):
+            if content.named and is_values(content.name):
+                digests[content.name] = digest(data)
             continue
         digests[content.name] = digest(data)
         chart = chart_of(content.name) if content.on_disk else content.chart
@@ -172,12 +174,16 @@ def _loaded(
             if not isinstance(item, Document):
                 undecided.append(source.name)
     for chart, sources in templates.items():
-        rendered = render(chart) if render is not None and os.path.isdir(chart) else Rendered(None)
+        rendered = render(chart) if render is not None and os.path.isdir(chart) else Rendered(None, "")
+        values = _values(os.path.join(chart, "values.yaml"))
         if rendered.data is not None:
-            documents += _in_templates(rendered.data, chart, sources)
+            documents += _in_templates(rendered.data, chart, sources, values)
             continue
         for name, source in sources.items():
-            if "{{" in source.text:
+            text = filled(source.text, values.value if values else {}, _name(chart)) if rendered.why is None else None
+            if text is not None:
+                documents += _in_template(text, chart, source, values)
+            elif "{{" in source.text:
                 skipped.append(Skipped(name, rendered.why or "a template of a Helm chart", rendering_hint(chart)))
                 undecided.append(name)
             else:  # whatever the values are, this is what it renders to
@@ -216,14 +222,40 @@ def _add(
         skipped.append(item)
 
 
-def _in_templates(data: bytes, chart: str, sources: Mapping[str, Source]) -> Iterator[Document]:
+def _values(path: str) -> Document | None:
+    """The default values of a chart, if it has any."""
+    try:
+        with open(path, "rb") as file:
+            items = read_text(path, decode(file.read(_MAX_YAML_FALLBACK)))
+    except OSError:
+        return None
+    first = items[0] if items else None
+    return first if isinstance(first, Document) and isinstance(first.value, dict) else None
+
+
+def _name(chart: str) -> str:
+    about = _values(os.path.join(chart, "Chart.yaml"))
+    return str(about.value.get("name")) if about else os.path.basename(os.path.abspath(chart))
+
+
+def _in_template(text: str, chart: str, source: Source, values: Document | None) -> Iterator[Document]:
+    """The documents of a template whose values are filled in, line for line."""
+    for item in _read_yaml(Source(chart, text), definitions=False):
+        if isinstance(item, Document) and isinstance(item.value, dict):
+            item.origin = os.path.join(os.path.basename(chart), os.path.relpath(source.name, chart))
+            yield in_template(item, source, values)
+
+
+def _in_templates(
+    data: bytes, chart: str, sources: Mapping[str, Source], values: Document | None
+) -> Iterator[Document]:
     """The documents rendered from a chart, provided that they come from the templates in ``sources``."""
     by_path = {os.path.relpath(name, chart): source for name, source in sources.items()}
     for item in _read_yaml(Source(chart, decode(data)), definitions=False):
         if isinstance(item, Document) and isinstance(item.value, dict) and item.origin:
             template = by_path.get(os.path.normpath(item.origin.partition("/")[2]))
             if template is not None:
-                yield in_template(item, template)
+                yield in_template(item, template, values)
 
 
 def read_text(name: str, text: str) -> list[Document | Broken]:

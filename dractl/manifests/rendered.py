@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dractl.manifests.documents import Document
 from dractl.manifests.source import Position
+from dractl.manifests.templates import inserted_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,17 +28,18 @@ class Rendered(Struct, frozen=True):
     base: str = ""
 
 
-def in_template(document: Document, template: Source) -> Document:
+def in_template(document: Document, template: Source, values: Document | None = None) -> Document:
     """A rendered document with places in its template, as near as possible: the line with the same text, else one with
-    the same key, else the first."""
-    locator = _TemplatePlaces(document, template)
+    the same key, else the first; what the line inserts is placed in the ``values`` of the chart."""
+    locator = _TemplatePlaces(document, template, values)
     return Document(
         template.name, document.index, document.value, locator, origin=document.origin, rendered=document.file
     )  # fmt: skip
 
 
 class _TemplatePlaces:
-    def __init__(self, document: Document, template: Source) -> None:
+    def __init__(self, document: Document, template: Source, values: Document | None) -> None:
+        self._values = values
         self._document = document
         self._template = template
         self._lines = template.text.splitlines()
@@ -50,6 +52,10 @@ class _TemplatePlaces:
         if line.strip() == written.strip() and place.line == place.end_line:
             shift = (len(line) - len(line.lstrip())) - (len(written) - len(written.lstrip()))
             return Position(self._template.name, number, place.column + shift, number, place.end_column + shift)
+        value = self._document.at(path)
+        for name in inserted_values(line) if not key else ():
+            if self._values is not None and value is not None and self._values.at(name) == value:
+                return self._values.locate(name, offset=offset)
         start = len(line) - len(line.lstrip()) + 1
         return Position(self._template.name, number, start, number, max(start + 1, len(line.rstrip()) + 1))
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.model.paths import at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Compiled on first use: most files contain no `{{`.
 _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"
 _STRING_OR_COMMENT = r"""(?<![^\s:,\[{(=-])"(?:\\.|[^"\\])*"|(?<![^\s:,\[{(=-])'(?:''|[^'])*'|(?:(?<=\s)|^)\#.*"""
+
+RELEASE = "release"
+"""The name that a chart is rendered under."""
+_INSERTED = r"\{\{ *\.((?:Values|Release|Chart)(?:\.\w+)+)( *\| *quote)? *\}\}"
+_EXPONENT = 1_000_000  # helm reads numbers as float64, and Go prints larger ones with an exponent
 
 _YTT = (
     r"(?m)^[ \t]*#@(?:(?:overlay|schema|data|yaml|library)/|[ \t]+(?:load\(|if\b|for\b|def\b|end\b))"
@@ -27,6 +39,12 @@ def chart_of(path: str) -> str | None:
         if name == "templates" and os.path.isfile(os.path.join(parent, "Chart.yaml")):
             return os.path.relpath(parent) if not os.path.isabs(path) else parent
         folder = parent
+
+
+def is_values(path: str) -> bool:
+    """True for the default values of a chart."""
+    folder, name = os.path.split(path)
+    return name == "values.yaml" and os.path.isfile(os.path.join(folder, "Chart.yaml"))
 
 
 def holds_template(text: str) -> bool:
@@ -55,6 +73,29 @@ def is_ytt(text: str) -> bool:
     """True if a file has code of ytt in its comments: ``#@ load(...)`` on a line, ``key: #@ value`` behind a key
     (carvel-dev/ytt pkg/template/meta.go)."""
     return "#@" in text and re.search(_YTT, text) is not None
+
+
+def filled(text: str, values: Mapping[str, Any], chart: str) -> str | None:
+    """A template as helm renders it with the values of its chart; None if it does more than insert texts and whole
+    numbers of these, the names of the release and the chart."""
+    known = {"Release": {"Name": RELEASE, "Namespace": "default"}, "Chart": {"Name": chart}, "Values": values}
+
+    def inserted(match: re.Match[str]) -> str:
+        value = at(known, *match[1].split("."))
+        plain = isinstance(value, str) or (type(value) is int and abs(value) < _EXPONENT)
+        if isinstance(value, bool):
+            value, plain = str(value).lower(), True
+        if not plain or (match[2] and not isinstance(value, str)):
+            return "{{"
+        return json.dumps(value) if match[2] else str(value)
+
+    made = re.sub(_INSERTED, inserted, text)
+    return None if "{{" in made else made
+
+
+def inserted_values(line: str) -> list[tuple[str, ...]]:
+    """The paths of the values that a line of a template inserts."""
+    return [tuple(name.split(".")[1:]) for name, _ in re.findall(_INSERTED, line) if name.startswith("Values.")]
 
 
 def rendering_hint(chart: str | None) -> str:

@@ -122,3 +122,29 @@ spec:
         folder = tmp_path / str(at)
         folder.mkdir()
         assert len(found(folder, "DRA424", all=documents(user, named.replace("CLASS", name)))) == count
+
+
+KUEUE = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+resources:
+  deviceClassMappings: [{name: gpus, deviceClassNames: [big.example.co]}]
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: big.example.com}
+spec: {selectors: [{cel: {expression: device.driver == "example.com"}}]}
+"""
+QUEUE = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: all}
+spec: {resourceGroups: [{coveredResources: [cpu, %s]}]}
+"""
+
+
+@pytest.mark.parametrize(("resource", "count"), [("gpu", 2), ("gpus", 1), ("memory", 1)])
+def test_mappings_of_kueue_are_held_against_classes_and_quotas(tmp_path: Path, resource: str, count: int) -> None:
+    said = [item.message for item in found(tmp_path, "DRA423", kueue=KUEUE, queue=QUEUE % resource)]
+    assert len(said) == count
+    assert "did you mean big.example.com?" in said[-1]

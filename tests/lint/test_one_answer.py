@@ -91,6 +91,59 @@ def test_an_editor_looks_names_up_in_the_repository(top: Path) -> None:
     assert "DRA423" not in {item.code for item in shown}
 
 
+# -- charts --
+
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n",
+    "values.yaml": "gpu:\n  class: gpu.nvidia.con\n  count: 1\n",
+    "templates/claim.yaml": """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: "{{ .Release.Name }}-gpu"}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: {{ .Values.gpu.class }}
+        count: {{ .Values.gpu.count }}
+""",
+}
+
+
+@pytest.fixture
+def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", "")  # no helm
+    for name, text in CHART.items():
+        (tmp_path / "chart" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "chart" / name).write_text(text)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", [".", "chart/values.yaml", "chart/templates/claim.yaml"])
+def test_a_mistake_in_values_stands_there(chart: Path, path: str) -> None:
+    found = findings("--changed-files", path, report=chart / "report.json")
+    assert [(file, item["line"], item["code"]) for file, items in found.items() for item in items] == [
+        ("chart/values.yaml", 2, "DRA722")
+    ]
+
+
+def test_a_mistake_in_a_template_stands_there(chart: Path) -> None:
+    template = chart / "chart/templates/claim.yaml"
+    template.write_text(template.read_text().replace("exactly:", "exactyl:"))
+    found = findings(".", report=chart / "report.json")
+    assert {item["line"] for item in found["chart/templates/claim.yaml"]} == {8}
+
+
+@pytest.mark.parametrize("line", ['{{ include "x" . }}', "{{- .Values.gpu.class }}", "{{ .Values.none }}"])
+def test_a_template_that_only_helm_can_render_is_skipped(chart: Path, line: str) -> None:
+    template = chart / "chart/templates/claim.yaml"
+    template.write_text(template.read_text() + f"  # {line}\n")
+    assert not findings(".", report=chart / "report.json")
+
+
 # -- all public repositories of the sample --
 
 

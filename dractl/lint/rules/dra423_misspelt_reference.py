@@ -5,7 +5,8 @@
 Looks up the claims and templates that pods name, and the classes that requests name, among the objects of the input.
 The cluster is unknown, so a name is reported only if an object of the same folder or kustomization has nearly that
 name, if the object is in another namespace (both must name one), or if a claim is named where a template belongs, or
-the other way round.
+the other way round. The classes in Kueue's `deviceClassMappings` are looked up, too, and their resources among the
+quotas of ClusterQueues.
 
 ## Why is this bad
 
@@ -65,7 +66,8 @@ spec:
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources
+kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources; kubernetes-sigs/kueue pkg/dra and
+apis/config/v1beta2 configuration_types.go DeviceClassMapping
 """
 
 from __future__ import annotations
@@ -76,6 +78,7 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
+from dractl.lint.relevance import class_mappings, mapped_resources
 from dractl.model.nearest import nearest
 from dractl.objects import mapping, text
 
@@ -86,7 +89,7 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 SEVERITY = "error"
-KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate")
+KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate", "")
 _DIGITS = str.maketrans("", "", "0123456789")
 _MAX_READ = 1024 * 1024
 _MAX_COMPARED = 100_000
@@ -120,6 +123,15 @@ def _folder(subject: Manifest) -> str:
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
     """Names that no object of the run has but one like it, each with the kind of object that it should be."""
     names = _Names(run)
+    for subject in run.of(""):
+        for path, name in class_mappings(subject.value):
+            if run.device_class(name) is None:
+                for advice in _nearest(subject, path, "DeviceClass", name, names):
+                    yield advice, "DeviceClass", name
+        for path, name in mapped_resources(subject.value):
+            near = nearest(name, run.evidence.quotas - {name}, alike=0.75) if name not in run.evidence.quotas else None
+            if near:
+                yield _no_quota(subject, path, name, near), "ClusterQueue", name
     for claim in run.claims if run.devices is None else ():  # else DRA755 knows better
         for request in claim.alternatives:
             name = request.device_class
@@ -135,6 +147,18 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
                 if name and name not in made and named(run, kind, name, pod.subject) is None:
                     for advice in _elsewhere(run, pod.subject, (*path, field), name, names):
                         yield advice, kind, name
+
+
+def _no_quota(subject: Manifest, path: Path, name: str, near: str) -> Advice:
+    return Advice(
+        subject,
+        path,
+        f"no ClusterQueue has a quota for {name}; did you mean {near}?",
+        help="Kueue admits no workload whose devices are counted as a resource without quota",
+        confidence="likely",
+        severity="warning",
+        fix=Replacement(f"replace by {near}", path, near, safe=False),
+    )
 
 
 def _templates_of_compute_domains(run: Run) -> set[str]:
