@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.capacity.copies import NAMED, of_claim
 from dractl.capacity.inventory import PCIE_ROOT, inventory
-from dractl.errors import InputError, UsageError
+from dractl.errors import InputError
 from dractl.facts.resources import hardware
-from dractl.model.nearest import nearest
+from dractl.model.shapes import MIG, mig_selector, parse, request_name
 
 if TYPE_CHECKING:
     from dractl.allocation import Features
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from dractl.capacity.inventory import DeviceRow, Stock
     from dractl.cluster.state import ClusterState
 
-_MOST = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
-_ONCE = f"each kind once, with a count from 1 to {_MOST}"
+_MIG_CLASS = "mig.nvidia.com"
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}
 
 
@@ -36,9 +35,10 @@ def of_shape(state: ClusterState, features: Features, text: str, namespace: str,
         device_class, rows = _class(stock, kind, named=("", kind) in state.all("DeviceClass"))
         aligned = aligned and any(row.pcie_root for row in rows)
         exactly: dict[str, Any] = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
-        if kind in _SELECTORS and device_class != kind:
-            exactly["selectors"] = [{"cel": {"expression": _SELECTORS[kind]}}]
-        requests.append({"name": kind.replace(".", "-"), "exactly": exactly})
+        selector = mig_selector(kind) or _SELECTORS.get(kind)
+        if selector is not None and device_class != kind:
+            exactly["selectors"] = [{"cel": {"expression": selector}}]
+        requests.append({"name": request_name(kind), "exactly": exactly})
     devices: dict[str, Any] = {"requests": requests}
     if aligned:
         devices["constraints"] = [{"matchAttribute": PCIE_ROOT}]
@@ -58,34 +58,16 @@ def is_shape(state: ClusterState, text: str) -> bool:
     return text in hardware() or ("", text) in state.all("DeviceClass")
 
 
-def parse(text: str, known: list[str]) -> dict[str, int]:
-    """Counts by kind. Raises UsageError with the nearest word; ``known`` are the DeviceClasses of the cluster."""
-    words = [*hardware(), *known]
-    counts: dict[str, int] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        kind, equals, number = part.partition("=")
-        if kind not in words:
-            near = nearest(kind, words)
-            raise UsageError(
-                f"{kind!r} is neither a kind of hardware nor a DeviceClass"
-                + (f"; did you mean {near}?" if near else ""),
-                hint=f"a shape is KIND=COUNT,...: {', '.join(hardware())}, or the name of a DeviceClass",
-            )
-        if kind in counts:
-            raise UsageError(f"{kind} occurs twice in shape {text}", hint=_ONCE)
-        if equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MOST):
-            raise UsageError(f"{part!r} is not KIND=COUNT", hint=_ONCE)
-        counts[kind] = int(number or 1)
-    if not counts or sum(counts.values()) > _MOST:
-        raise UsageError(f"a shape has 1 to {_MOST} devices, such as gpu=2,nic=1")
-    return counts
-
-
 def _class(stock: Stock, kind: str, *, named: bool) -> tuple[str, list[DeviceRow]]:
     """The DeviceClass of a kind and the devices that it matches: one of that name, else the one named after the driver,
     else the one that matches most."""
     if named:
         return kind, [row for row in stock.devices if kind in row.classes]
+    if kind.startswith(MIG):
+        partitions = [row for row in stock.devices if _MIG_CLASS in row.classes]
+        if not partitions:
+            raise InputError(f"no MIG device in this cluster: no device is of class {_MIG_CLASS}")
+        return _MIG_CLASS, partitions
     rows = [row for row in stock.devices if row.id.driver in hardware()[kind]]
     matched: dict[str, list[DeviceRow]] = {}
     for row in rows:

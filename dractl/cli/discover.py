@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import yaml
+from msgspec import structs
 from typer import Exit, Option
 
 from dractl.cli import common, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.cluster.state import text_at
-from dractl.discovery.suggestion import parse, suggest
-from dractl.errors import Unsupported, UsageError
+from dractl.discovery.suggestion import largest, suggest
+from dractl.errors import InputError, Unsupported, UsageError
+from dractl.model.shapes import MIG, parse, split
 from dractl.report import machine_matrix, machine_table, machine_tree
 from dractl.report.canvas import Canvas
 from dractl.report.plain import inert
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dractl.discovery.publication import Publication
+    from dractl.discovery.suggestion import Suggestion
     from dractl.drivers.rendering import Rendering
     from dractl.model import Target
     from dractl.probes import SysRoot, services
@@ -37,6 +40,10 @@ FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
 _UNLIMITED = 10_000
 
 Output = Annotated[str, common.output_option(FORMATS)]
+Hardware = Annotated[
+    str | None,
+    Option("--hardware", metavar="SPEC", help="Show a described machine, such as dgx-h100; as in `dractl render`."),
+]
 Save = Annotated[
     Path | None,
     Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."),
@@ -49,8 +56,9 @@ Suggest = Annotated[
     str | None,
     Option(
         "--suggest",
-        metavar="SHAPE",
-        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 (gpu, nic, rdma).",
+        metavar="SHAPE[;SHAPE...]",
+        help="Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or mig=7x1g.10gb; `largest`; "
+        "or `all`, the usual shapes.",
     ),
 ]
 Diff = Annotated[
@@ -77,6 +85,7 @@ def command(
     output: Output = "tree",
     sysfs_root: SysfsRoot = None,
     snapshot: From = None,
+    hardware: Hardware = None,
     save: Save = None,
     with_identity: Identity = False,
     suggest: Suggest = None,
@@ -102,19 +111,23 @@ def command(
     if save is not None and (diff is not None or check):
         raise UsageError("--save writes the machine shown: it cannot be combined with --diff or --check")
     if diff is not None:
-        if sysfs_root is not None or snapshot is not None:
-            raise UsageError("--diff already names both machines: it cannot be combined with --root or --from")
+        if sysfs_root is not None or snapshot is not None or hardware is not None:
+            raise UsageError(
+                "--diff already names both machines: it cannot be combined with --root, --from or --hardware"
+            )
         raise Exit(_diff(diff, output, output_file))
     if check:
         raise Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
-    machine = read_node(sysfs_root, snapshot)
+    if hardware is not None and (sysfs_root is not None or snapshot is not None):
+        raise UsageError("--hardware names a machine, as --root and --from do: give only one of them")
+    machine = read_node(sysfs_root, snapshot) if hardware is None else _described(hardware)
     if save is not None:
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
     if suggest is not None:
-        _suggest(machine, suggest, target, output_file)
+        _suggest(machine, suggest, target, hardware, output_file)
         return
     shown = machine if with_identity else machine.without_identity()
     common.write_report(_report(shown, output, target, verbose), output_file)
@@ -251,15 +264,68 @@ def _publication(machine: Machine, target: Target) -> Publication:
         return NOTHING
 
 
-def _suggest(machine: Machine, shape: str, target: Target, output_file: Path | None) -> None:
-    """Prints the claim with the closest alignment that the node can satisfy."""
-    suggestion = suggest(parse(shape), _rendering(machine, target), target)
-    if suggestion is None:
+_USUAL = "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu=8,nic=8; largest"
+
+
+def _described(spec: str) -> Machine:
+    """The machine that a line describes."""
+    from dractl.drivers.hardware import machine
+
+    found = machine(spec)
+    return structs.replace(found, host=structs.replace(found.host, name=found.host.name or "node-1"))
+
+
+def _suggest(machine: Machine, text: str, target: Target, hardware: str | None, output_file: Path | None) -> None:
+    """Prints the claims with the closest alignment that the node can satisfy, one for each shape."""
+    rendering = _rendering(machine, target)
+    usual = text.strip() == "all"
+    shapes = split(_USUAL if usual else text)
+    if not shapes:
+        raise UsageError("--suggest needs a shape, such as gpu=2,nic=1")
+    claims, missing = [], []
+    seen: list[dict[str, int]] = []
+    for one in shapes:
+        shape = largest(rendering, target) if one == "largest" else parse(one)
+        if shape is None or shape in seen:
+            continue
+        seen.append(shape)
+        try:
+            found = suggest(shape, _with_mig(shape, rendering, hardware, target), target)
+        except InputError:
+            if len(shapes) == 1:
+                raise
+            found = None
+        if found is None:
+            missing.append(one)
+            continue
+        claims.append(_claim_text(found))
+    if (missing and not usual) or not claims:
         terminal.complain(
-            f"this node's drivers would not publish enough devices for {shape}",
+            f"this node's drivers would not publish enough devices for {'; '.join(missing) or text}",
             hint="`dractl discover` shows the node's devices, `dractl render` what drivers would publish",
         )
+    if claims:
+        common.write_report("---\n".join(claims), output_file)
+        terminal.notice("the comments list the devices that the scheduler would choose while all devices are free")
+    if (missing and not usual) or not claims:
         raise Exit(1)
-    lines = [f"# {suggestion.alignment}", *(f"#   {device}" for device in suggestion.devices)]
-    common.write_report("\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False), output_file)
-    terminal.notice("the comment lists the devices that the scheduler would choose while all devices are free")
+
+
+def _with_mig(shape: dict[str, int], rendering: Rendering, hardware: str | None, target: Target) -> Rendering:
+    """The node with the MIG devices of a shape on every GPU, if it is a described one without any."""
+    profiles = [f"{count}x{kind.removeprefix(MIG)}" for kind, count in shape.items() if kind.startswith(MIG)]
+    if not profiles or hardware is None or "mig=" in hardware:
+        return rendering
+    return _rendering(_described(f"{hardware},mig={'+'.join(profiles)}"), target)
+
+
+def _claim_text(found: Suggestion) -> str:
+    """A claim, below what it gets and leaves."""
+    copies = "1 of these fits" if found.copies == 1 else f"{found.copies} of these fit"
+    left = ", ".join(f"{count} {driver}" for driver, count in found.left.items()) or "nothing"
+    lines = [
+        f"# {found.alignment}",
+        *(f"#   {device}" for device in found.devices),
+        f"# {copies} on the node; one leaves over: {left}",
+    ]
+    return "\n".join(lines) + "\n" + yaml.safe_dump(found.claim, sort_keys=False)

@@ -19,6 +19,7 @@ from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, Question
 from dractl.model import Target
+from dractl.model.shapes import split, spread
 from dractl.report import capacity_json, capacity_text
 from dractl.scheduler.attempt import Scheduler
 
@@ -81,7 +82,11 @@ AlignedOnly = Annotated[
 ]
 Shapes = Annotated[
     str | None,
-    Option("--shapes", metavar="NAME,...", help="Show a table of several shapes by node; gpu=2+nic=1 is one shape."),
+    Option(
+        "--shapes",
+        metavar="NAME,...",
+        help="Show a table of several shapes by node: gpu=2,nic=1;gpu=4, or names with commas.",
+    ),
 ]
 Output = Annotated[str, common.output_option(FORMATS)]
 
@@ -140,7 +145,7 @@ def command(
         isolated=isolated,
     )
     state = _changed(cluster, without or [], add or [], node)
-    names = shapes.split(",") if shapes else [name or ""]
+    names = (split(shapes) if ";" in shapes else shapes.split(",")) if shapes else _shapes(name or "")
     subjects = [_subject(cluster, state, one.strip(), own, constrained=not aligned) for one in names]
     for one in subjects:
         _tell_of_group(one)
@@ -158,6 +163,11 @@ def command(
         raise Exit(1)
 
 
+def _shapes(name: str) -> list[str]:
+    """The shapes of ``gpu=2,nic=1;gpu=4``; anything else is one name."""
+    return (split(name) if "=" in name and "/" not in name else []) or [name]
+
+
 def _aligned(cluster: Cluster, found: Fit) -> Aligned:
     """The alignment of the copies that fit."""
     with terminal.progress() as tell:
@@ -168,7 +178,7 @@ def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str], *
     if own:
         return _of_file(cluster, state, own[0])
 
-    shape = name.replace("+", ",")
+    shape = spread(name)
     if is_shape(state, shape):
         return of_shape(state, cluster.features, shape, cluster.namespace or "default", constrained=constrained)
     return copies.subject(state, name, cluster.namespace, cluster.kinds)

@@ -1,21 +1,24 @@
 """``discover --suggest gpu=2,nic=1``: the ResourceClaim with the closest alignment that a node can satisfy.
 
 Candidates are tried from the closest alignment to none; each is allocated on the node's own devices as the scheduler
-would allocate it.
+would allocate it, and again, until no more of it fits.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dractl.allocation import Allocated, Allocator, Features
-from dractl.discovery.publication import GPU_DRIVERS
+from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
-from dractl.errors import InputError, UsageError
+from dractl.errors import InputError
+from dractl.facts.resources import hardware
 from dractl.model import decode
+from dractl.model.shapes import MIG, mig_selector, request_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,42 +26,28 @@ if TYPE_CHECKING:
     from dractl.drivers.rendering import Rendering
     from dractl.model.releases import Target
 
-KINDS = ("gpu", "nic", "rdma")
-_MAX = 32  # resource/v1 AllocationResultsMaxSize
 _SELECTORS = {
     "nic": '"pciAddress" in device.attributes["dra.net"]',
     "rdma": '"pciAddress" in device.attributes["dra.net"] && device.attributes["dra.net"].rdma',
 }
+_CLASSES = {"dra.net": "dranet"}  # of drivers whose class is not named after them
+_MIG_CLASS, _PARENT = "mig.nvidia.com", "gpu.nvidia.com/parentUUID"
+UNALIGNED = "not aligned: no PCIe root or NUMA node of this node has them all"
 
 
 class Suggestion(Struct, frozen=True):
     """A claim that fits the node.
 
     ``alignment`` describes how close its devices are, ``devices`` (``request: driver/device``) are those it would get
-    while all of the node's devices are free.
+    while all of the node's devices are free. So many ``copies`` of it fit, this one included; one of them leaves over
+    ``left``: devices by driver.
     """
 
     claim: dict[str, Any]
     alignment: str
     devices: tuple[str, ...]
-
-
-def parse(text: str) -> dict[str, int]:
-    """Counts by kind of a shape such as ``gpu=2,nic=1``; raises UsageError."""
-    shape: dict[str, int] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        kind, equals, number = part.partition("=")
-        if kind not in KINDS or kind in shape or (equals and not (number.isdecimal() and 0 < int(number[:9]) <= _MAX)):
-            raise UsageError(
-                f"--suggest: {part!r} is not KIND=COUNT",
-                hint=f"write it like gpu=2,nic=1: each of {', '.join(KINDS)} at most once, counts from 1 to {_MAX}",
-            )
-        shape[kind] = int(number or 1)
-    if not shape or sum(shape.values()) > _MAX:
-        raise UsageError(
-            f"--suggest takes 1 to {_MAX} devices, such as gpu=2,nic=1", hint="a claim cannot allocate more devices"
-        )
-    return shape
+    copies: int = 1
+    left: Mapping[str, int] = {}
 
 
 def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> Suggestion | None:
@@ -73,13 +62,57 @@ def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> S
     for alignment, claim in _candidates(shape, _classes(shape, rendering)):
         asked: Any = decode(claim)
         verdict = allocator.allocate(node, [asked])
-        if isinstance(verdict, Allocated):
-            return Suggestion(claim, alignment, _devices(verdict))
+        if not isinstance(verdict, Allocated):
+            continue
+        taken = _taken(verdict)
+        every = Counter(item.spec.driver for item in slices for _ in item.spec.devices)
+        left = every - Counter(device.driver for device in taken)
+        copies = 1
+        while isinstance(verdict, Allocated) and copies < sum(every.values()):
+            verdict = allocator.replace(state=AllocatedState(devices=frozenset(taken))).allocate(node, [asked])
+            if isinstance(verdict, Allocated):
+                taken |= _taken(verdict)
+                copies += 1
+        found = Suggestion(claim, alignment, _devices(allocator.allocate(node, [asked])), copies)
+        return replace(found, left={driver: count for driver, count in left.items() if driver in _hardware()})
     return None
+
+
+def largest(rendering: Rendering, target: Target) -> dict[str, int] | None:
+    """The largest shape of accelerators, with a NIC each, whose pairs can be aligned; without NICs all accelerators;
+    None without any."""
+    counts = Counter(
+        kind
+        for item in rendering.slices
+        for kind, drivers in hardware().items()
+        if item["spec"]["driver"] in drivers
+        for _ in item["spec"].get("devices", ())
+    )
+    kind = next((k for k in hardware() if k not in ("nic", "rdma", "nvme") and counts[k]), None)
+    if kind is None:
+        return None
+    for number in range(min(counts[kind], counts["nic"], _HALF), 0, -1):
+        shape = {kind: number, "nic": number}
+        found = suggest(shape, rendering, target)
+        if found is not None and found.alignment != UNALIGNED:
+            return shape
+    return {kind: min(counts[kind], 2 * _HALF)}
+
+
+_HALF = 16  # of the devices that one claim can have
+
+
+def _hardware() -> set[str]:
+    return {driver for drivers in hardware().values() for driver in drivers}
 
 
 def _node_name(rendering: Rendering) -> str:
     return next((item["spec"]["nodeName"] for item in rendering.slices), "node-1")
+
+
+def _taken(verdict: Allocated) -> set[DeviceID]:
+    results = (result for allocation in verdict.results for result in allocation.devices.results)
+    return {DeviceID(result.driver, result.pool, result.device) for result in results}
 
 
 def _devices(verdict: Any) -> tuple[str, ...]:
@@ -88,32 +121,38 @@ def _devices(verdict: Any) -> tuple[str, ...]:
 
 
 def _classes(shape: Mapping[str, int], rendering: Rendering) -> dict[str, str]:
-    """DeviceClass names by kind; ``gpu`` is the class of the GPU driver with devices here."""
-    gpu = next((s["spec"]["driver"] for s in rendering.slices if s["spec"]["driver"] in GPU_DRIVERS), None)
+    """DeviceClass names by kind: those of the drivers with devices here."""
+    there = [item["spec"]["driver"] for item in rendering.slices]
     named = {item["metadata"]["name"] for item in rendering.device_classes}
-    by_kind = {"gpu": gpu, "nic": "dranet", "rdma": "dranet"}
-    missing = [kind for kind in shape if by_kind[kind] not in named]
-    if missing:
-        raise InputError(
-            f"no driver known to dractl would publish a {missing[0]} on this node",
-            hint="`dractl discover` shows the node's devices and why a driver publishes none",
-        )
-    return {kind: str(name) for kind, name in by_kind.items()}
+    found = {}
+    for kind in shape:
+        drivers = ("gpu.nvidia.com",) if kind.startswith(MIG) else hardware().get(kind, ())
+        driver = next((name for name in drivers if name in there), None)
+        of_class = _MIG_CLASS if kind.startswith(MIG) else _CLASSES.get(driver or "", driver)
+        if driver is None or of_class not in named:
+            raise InputError(
+                f"no driver known to dractl would publish a {kind} on this node",
+                hint="`dractl discover` shows the node's devices and why a driver publishes none",
+            )
+        found[kind] = str(of_class)
+    return found
 
 
 def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Claims with a description of their alignment, the closest first and unaligned last."""
-    requests = [_request(kind, kind, count, classes) for kind, count in shape.items()]
+    requests = [_request(request_name(kind), kind, count, classes) for kind, count in shape.items()]
     names = [r["name"] for r in requests]
     if sum(shape.values()) == 1:
         yield "one device", _claim(shape, requests, [])
         return
+    if all(kind.startswith(MIG) for kind in shape):
+        yield "all on one GPU", _claim(shape, requests, [_match(_PARENT, names)])
     root, node = _match(PCIE_ROOT, names), _match(NUMA_NODE, names)
     yield "all on one PCIe root", _claim(shape, requests, [root])
     whole = gcd(*shape.values())
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and sum(shape.values()) > n):
         groups = [
-            [_request(f"{kind}-{i}", kind, count // parts, classes) for kind, count in shape.items()]
+            [_request(f"{request_name(kind)}-{i}", kind, count // parts, classes) for kind, count in shape.items()]
             for i in range(parts)
         ]
         flat = [r for group in groups for r in group]
@@ -121,17 +160,21 @@ def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterato
         each = " + ".join(f"{count // parts} {kind}" for kind, count in shape.items())
         near = _match(NUMA_NODE, [r["name"] for r in flat])
         yield f"{each} on one PCIe root, {parts} times, all on one NUMA node", _claim(shape, flat, [*roots, near])
+        # Not every driver publishes the NUMA node; where roots are shared it is enough that one of the kinds does.
+        first = _match(NUMA_NODE, [group[0]["name"] for group in groups])
+        yield f"{each} on one PCIe root, {parts} times, all on one NUMA node", _claim(shape, flat, [*roots, first])
         yield f"{each} on one PCIe root, {parts} times", _claim(shape, flat, roots)
     yield "all on one NUMA node", _claim(shape, requests, [node])
-    yield "not aligned: no PCIe root or NUMA node of this node has them all", _claim(shape, requests, [])
+    yield UNALIGNED, _claim(shape, requests, [])
 
 
 def _request(name: str, kind: str, count: int, classes: Mapping[str, str]) -> dict[str, Any]:
     exactly: dict[str, Any] = {"deviceClassName": classes[kind]}
     if count > 1:
         exactly["count"] = count
-    if kind in _SELECTORS:
-        exactly["selectors"] = [{"cel": {"expression": _SELECTORS[kind]}}]
+    selector = mig_selector(kind) or _SELECTORS.get(kind)
+    if selector is not None:
+        exactly["selectors"] = [{"cel": {"expression": selector}}]
     return {"name": name, "exactly": exactly}
 
 
@@ -148,6 +191,6 @@ def _claim(
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
-        "metadata": {"name": "-".join(f"{n}-{kind}" for kind, n in shape.items())},
+        "metadata": {"name": "-".join(f"{n}-{request_name(kind)}" for kind, n in shape.items())},
         "spec": {"devices": devices},
     }
