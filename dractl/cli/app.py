@@ -179,6 +179,5 @@ def version_text(verbose: bool) -> str:
         read = f"verified with the API of {PREVIEWS[release].tag}, " if release in PREVIEWS else ""
         lines.append(f"Kubernetes {release}: {read}not compared with a server yet")
     lines.append(f"Kubernetes {RELEASES[0]} to {RELEASES[first - 1]}: lint only, not compared with a server")
-    pack = facts.current()
-    lines.append(f"facts {pack.head.version} of {pack.head.date} ({pack.origin}, {pack.digest})")
+    lines.append(facts.current().title)
     return "\n".join([f"dractl {__version__}", *lines])

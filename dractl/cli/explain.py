@@ -17,6 +17,7 @@ from dractl.explain import Explainer, Options, everything, explain_each, find, l
 from dractl.explain.around.each import without_question
 from dractl.explain.around.groups import groups
 from dractl.explain.unread import both, decided
+from dractl.facts import current
 from dractl.report import explain_groups, explain_json, explain_text
 
 if TYPE_CHECKING:
@@ -210,6 +211,8 @@ def _answer(
     groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named
+    if verbose:
+        terminal.notice(current().title)
     if patch:
         text = _patches(explanations)
     elif output == "text":

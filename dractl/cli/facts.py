@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from datetime import date
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from dractl import facts
 from dractl.cli import common, terminal
+from dractl.cli.source import Context, Kubeconfig
 from dractl.errors import UsageError
-from dractl.facts.images import running
 from dractl.facts.summary import summary
 from dractl.manifests import load
 from dractl.report import facts_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dractl.cluster.state import ClusterState
 
 FORMATS = ("text", "json")
 
@@ -23,6 +28,7 @@ Files = Annotated[
     list[str] | None,
     Argument(metavar="[FILE]...", help="Dumps and manifests whose drivers are compared.", show_default=False),
 ]
+FromCluster = Annotated[bool, Option("--cluster", help="Compare with what runs in the cluster of kubectl.")]
 AsOf = Annotated[
     str | None, Option("--as-of", metavar="DATE", help="Count ages from this date, such as 2026-11-22; default: today.")
 ]
@@ -31,6 +37,9 @@ Output = Annotated[str, common.output_option(FORMATS)]
 
 def command(
     files: Files = None,
+    cluster: FromCluster = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
     as_of: AsOf = None,
     output: Output = "text",
     output_file: common.OutputFile = None,
@@ -40,20 +49,40 @@ def command(
 ) -> None:
     """List what dractl knows of drivers, releases and hardware: to which version, and when it was read.
 
-    With files, says which of the drivers in them are newer than that. -v lists every fact that is older than 90 days.
+    With files or --cluster, says which drivers run there, which of them are newer, and what their ResourceSlices have
+    that is not known. -v lists every fact that is older than 90 days.
 
-    Examples: `dractl facts`, `kubectl get ds -A -o json | dractl facts -`, `dractl facts --facts my-driver.json`
+    Examples: `dractl facts`, `dractl facts --cluster`, `kubectl get ds,resourceslices -A -o json | dractl facts -`,
+    `dractl facts --facts my-driver.json`
     """
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     read = sys.stdin.buffer.read() if "-" in (files or ()) else None
     documents = load(files, stdin=read, relevant_only=False).documents if files else ()
-    said = summary(facts.current(), _day(as_of), running(document.value for document in documents))
+    objects: list[Mapping[str, Any]] = [document.value for document in documents]
+    release = None
+    if cluster:
+        live = _live(context, kubeconfig)
+        objects += [value for kind in live.kinds for value in live.all(kind).values()]
+        release = live.release
+    said = summary(facts.current(), _day(as_of), objects, release)
     if output == "json":
         common.write_report(json.dumps(said.to_json(), indent=1, ensure_ascii=False), output_file)
     else:
         canvas = terminal.canvas()
         common.write_report(facts_text.render(said, canvas, every=verbose > 0), output_file)
+
+
+def _live(context: str | None, kubeconfig: str | None) -> ClusterState:
+    """What may be read of a cluster."""
+    from dractl.cluster import live
+
+    with terminal.progress() as tell:
+        login = live.Login(context, kubeconfig, None, ())
+        found = live.read(login, everywhere=True, partly=True, vital=frozenset(), tell=tell)
+    for note in found.notes:
+        terminal.notice(note)
+    return found.state
 
 
 def _day(text: str | None) -> date:

@@ -18,6 +18,7 @@ from dractl.cluster.podgroups import object_of
 from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, Question
+from dractl.facts import current
 from dractl.model import Target
 from dractl.model.shapes import split, spread
 from dractl.report import capacity_json, capacity_text
@@ -302,6 +303,7 @@ def _json(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
             )
         )
     whole: dict[str, Any] = values[0] if len(values) == 1 else {"schema": "dractl/fit/v1", "subjects": values}
+    whole["facts"] = current().to_json()
     if cluster.live_release_assumed:
         whole["kubernetesVersionAssumed"] = True
     if cluster.state.rights.unread:

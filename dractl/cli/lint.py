@@ -18,6 +18,7 @@ from dractl.cli import common, completing, driver_options, fixing, terminal, wat
 from dractl.cli.rendering import build, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
+from dractl.facts.consumers import named
 from dractl.lint import registry
 from dractl.lint.cache import Cache
 from dractl.lint.config import baseline as fingerprints
@@ -242,6 +243,7 @@ def command(
     configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     target = common.target(*asked)
+    consumers = named(_split(for_) or settings.consumers)
     cache = None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
     excluded = (*settings.exclude, *_split(exclude))
     job = Job(
@@ -254,8 +256,8 @@ def command(
         render=render,
         target=target,
         assumed=asked[0] is None,
-        consumers=_consumers(_split(for_) or list(settings.consumers)),
-        versions=configured.versions,
+        consumers=frozenset(consumers),
+        versions={**configured.versions, **{name: version for name, version in consumers.items() if version}},
         selection=selection(settings, environment, select, ignore, baseline),
         inventory=None
         if show_files
@@ -583,14 +585,6 @@ def _inventory(
 
 def _split(values: list[str] | None) -> list[str]:
     return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
-
-
-def _consumers(names: list[str]) -> frozenset[str]:
-    """The consumers that ``--for`` names."""
-    if names:
-        for name in names:
-            common.choose("--for", name, CONSUMERS)
-    return frozenset(names)
 
 
 def selection(

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from dractl.errors import UsageError
 from dractl.facts import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LONGEST = 100  # compared characters
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?(?:[-+].{0,50})?\Z")
 
 
 class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,22 +27,68 @@ class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
     constraints: tuple[str, ...]
 
 
+class Supported(Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of claims and slices that a consumer takes from its version ``since`` on, of those that not all of its
+    versions take. A main branch has the date at which it was ``seen``."""
+
+    since: str
+    accepts: tuple[str, ...]
+    seen: str = ""
+
+
 class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A consumer, from its version ``since`` on. Of drivers that are not in ``drivers`` nothing is known;
-    ``never_launched`` are those for which it launches no node."""
+    """A consumer, from its version ``since`` on; ``versions`` are those that differ, oldest first. Of drivers that are
+    not in ``drivers`` nothing is known; ``never_launched`` are those for which it launches no node."""
 
     title: str
     since: str
     source: str
     read: str
     drivers: dict[str, Accepted]
+    versions: tuple[Supported, ...]
     never_launched: tuple[str, ...] = field(default=())
+
+    def at(self, version: str | None) -> Supported:
+        """What a version takes; None is the newest release."""
+        if version is None:
+            return [one for one in self.versions if not one.seen][-1]
+        return [one for one in self.versions if _number(one.since) <= _number(version)][-1]
+
+    def first(self, feature: str) -> Supported | None:
+        """The first version that takes a field."""
+        return next((one for one in self.versions if feature in one.accepts), None)
+
+
+def _number(version: str) -> tuple[int, int]:
+    match = _VERSION.match(version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 @cache
 def consumers() -> dict[str, Consumer]:
     """The consumers by the name that ``--for`` has for them."""
     return pack.current().read("consumers.json", dict[str, Consumer])
+
+
+def named(texts: Iterable[str]) -> dict[str, str | None]:
+    """The consumers in ``kueue=0.19``, ``karpenter``, with the version where one is named. Raises UsageError."""
+    found: dict[str, str | None] = {}
+    for text in texts:
+        name, equals, version = text.partition("=")
+        if name not in consumers():
+            near = next(iter(get_close_matches(name[:_LONGEST], consumers(), 1)), None)
+            hint = f"known are {', '.join(consumers())}"
+            raise UsageError(f"unknown consumer {name!r}" + (f"; did you mean {near}?" if near else ""), hint=hint)
+        known = consumers()[name]
+        if equals and not _VERSION.match(version):
+            raise UsageError(f"{version!r} is not a version of {name}", hint=f"write it as {name}={known.since}")
+        if equals and _number(version) < _number(known.since):
+            raise UsageError(
+                f"{name} {version} is older than {known.since}, the first version of which dractl knows what it takes",
+                hint=f"write {name}={known.since}, or a later one",
+            )
+        found[name] = version if equals else None
+    return found
 
 
 pack.forget_with(consumers.cache_clear)

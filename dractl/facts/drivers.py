@@ -190,6 +190,20 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         """Versions by each of their names: their own, their tags and their aliases."""
         return {name: one.name for one in self.releases for name in (one.name, *one.tags, *one.aliases)}
 
+    @property
+    def newest(self) -> str:
+        """The tag of the newest release; of a driver without releases, the name of its last version."""
+        return self.tags.get(self.released, (self.released,))[-1]
+
+    @property
+    def judges_slices(self) -> bool:
+        """True if something else in its slices than the pack has is news."""
+        return self.complete and not self.extension and bool(self.attributes)
+
+    def full(self, name: str) -> str:
+        """A name with its domain, which can be left out where it is the driver's own."""
+        return name if "/" in name else f"{self.name}/{name}"
+
     def with_tags(self, version: str) -> str:
         """A version with its releases: ``25.8 (v25.8.0, v25.8.1)``."""
         tags = ", ".join(self.tags.get(version, ()))

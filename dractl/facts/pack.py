@@ -75,6 +75,15 @@ class Pack(Struct, frozen=True, kw_only=True):
             raise Damaged(f"{name}: {error}") from None
 
     @property
+    def title(self) -> str:
+        """``facts 2026.11.23 of 2026-11-23 (built in, 0a1b2c3d4e5f)``, for people."""
+        return f"facts {self.head.version} of {self.head.date} ({self.origin}, {self.digest})"
+
+    def to_json(self) -> dict[str, str]:
+        """What a report rests on, for programs."""
+        return {"version": self.head.version, "date": self.head.date, "digest": self.digest}
+
+    @property
     def digest(self) -> str:
         """SHA-256 over the names and contents of all files, its first 12 digits."""
         found = sha256()

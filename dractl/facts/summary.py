@@ -9,10 +9,13 @@ from msgspec import Struct, to_builtins
 from dractl.facts.check import old
 from dractl.facts.drivers import driver, names
 from dractl.facts.hardware import machines, products
+from dractl.facts.images import running as versions
 from dractl.facts.kubernetes import kubernetes
+from dractl.facts.seen import differences
+from dractl.model.releases import caveat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from dractl.facts.pack import Pack
@@ -48,7 +51,8 @@ class ComingLine(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """``origin``: built in, dractl-facts, or what ``--facts`` names."""
+    """``origin``: built in, dractl-facts, or what ``--facts`` names. ``seen`` is what slices have and the pack lacks,
+    ``cluster`` the release of Kubernetes that runs, ``caveat`` what its rules are."""
 
     version: str
     date: str
@@ -59,14 +63,24 @@ class Summary(Struct, frozen=True):
     machines: int
     coming: tuple[ComingLine, ...]
     old: tuple[Old, ...]
+    seen: tuple[str, ...] = ()
+    cluster: str = ""
+    caveat: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its first line."""
+        return f"facts {self.version} of {self.date} ({self.origin}, {self.digest})"
 
     def to_json(self) -> dict[str, Any]:
         """The summary as ``-o json`` prints it."""
         return {"schema": SCHEMA, **to_builtins(self)}
 
 
-def summary(pack: Pack, today: date, running: Mapping[str, str]) -> Summary:
-    """What a pack knows on a day, beside the versions of drivers that run."""
+def summary(pack: Pack, today: date, objects: Sequence[Mapping[str, Any]], cluster: str | None = None) -> Summary:
+    """What a pack knows on a day, beside what objects tell of the drivers that run; ``cluster`` is the release that
+    runs."""
+    running = versions(objects)
     return Summary(
         pack.head.version,
         pack.head.date,
@@ -77,11 +91,13 @@ def summary(pack: Pack, today: date, running: Mapping[str, str]) -> Summary:
         len(machines()),
         tuple(ComingLine(row.release, row.what, row.source) for row in kubernetes().coming),
         tuple(Old(part, days) for part, days in old(pack, today)),
+        differences(objects),
+        cluster or "",
+        caveat(cluster) or "",
     )
 
 
 def _line(name: str, runs: str) -> DriverLine:
     known = driver(name)
-    newest = known.tags.get(known.released, (known.released,))[-1]
     seen = next((f"{one.name}, {one.seen}" for one in known.releases if one.seen), "")
-    return DriverLine(name, newest, known.read, seen, runs, bool(runs) and known.is_newer(runs))
+    return DriverLine(name, known.newest, known.read, seen, runs, bool(runs) and known.is_newer(runs))

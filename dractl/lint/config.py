@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from dractl.errors import InputError, UsageError
+from dractl.facts.consumers import named
 from dractl.lint.finding import SEVERITIES
-from dractl.lint.registry import CONSUMERS
 from dractl.model.nearest import nearest
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ def read(path: Path) -> Config:
 
 
 def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
-    if names:
-        for name in names:
-            if name not in CONSUMERS:
-                raise UsageError(f"lint.for: unknown {name!r}", place=str(path), hint=f"known: {', '.join(CONSUMERS)}")
+    try:
+        named(names)
+    except UsageError as error:
+        raise UsageError(f"lint.for: {error.message}", place=str(path), hint=error.hint) from None
     return names
 
 

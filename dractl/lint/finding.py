@@ -145,7 +145,7 @@ class Report(Struct, frozen=True):
     ``assumed``: nobody named the release. ``documents`` counts those that concern DRA; ``suppressed`` the findings that
     comments, the configuration's ignores or a baseline suppress; ``skipped`` are the files that were not read, such as
     templates, with the reason. ``digests`` are those of the bytes that the findings are in, by file: only
-    these may be edited.
+    these may be edited. ``notes`` say which facts were left aside because something else is seen.
     """
 
     findings: tuple[Finding, ...]
@@ -156,6 +156,7 @@ class Report(Struct, frozen=True):
     suppressed: int = 0
     skipped: tuple[Skipped, ...] = ()
     digests: Mapping[str, str] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
 
     def number_of(self, severity: Severity) -> int:
         """The number of findings with exactly this severity."""
@@ -177,6 +178,7 @@ class Report(Struct, frozen=True):
             "schema": "dractl/lint/v1",
             "kubernetesVersion": self.kubernetes_version,
             "findings": [finding.to_json() for finding in self.findings],
+            **({"notes": list(self.notes)} if self.notes else {}),
             "summary": {
                 "files": self.files,
                 "documents": self.documents,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dractl.facts.seen import told, unknown_in
 from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
 from dractl.lint.findings import Around, Terms, findings, judged
@@ -57,6 +58,7 @@ class Judged(Struct, frozen=True):
     files: int
     skipped: Sequence[Skipped]
     digests: Mapping[str, str]
+    unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 def judge(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Judged:
@@ -77,7 +79,8 @@ def judge(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Judge
     own = [item for item in readable if not item.document.built and item.document.file not in around.files]
     known = {*(item.file for item in placed), *(source.name for source in commented)}
     digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
-    return Judged(placed, commented, len(own) + len(inputs.broken), inputs.files, inputs.skipped, digests)
+    unknown = unknown_in(item.document.value for item in readable)
+    return Judged(placed, commented, len(own) + len(inputs.broken), inputs.files, inputs.skipped, digests, unknown)
 
 
 def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
@@ -95,6 +98,7 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
         documents=sum(part.documents for part in parts),
         suppressed=suppressed,
         skipped=tuple(item for part in parts for item in part.skipped),
+        notes=told([part.unknown for part in parts]),
         digests={f.position.file: digests[f.position.file] for f in kept if f.position.file in digests},
     )
 

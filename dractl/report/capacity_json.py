@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
+from dractl.facts import current
 from dractl.report.alignment import constraint_json, use_json
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def devices(
         "schema": _text("dractl/devices/v1"),
         "kubernetesVersion": _text(release),
         **({"kubernetesVersionAssumed": "true"} if assumed else {}),
+        "facts": json.dumps(current().to_json()),
         "pools": _list(_pool(row) for row in stock.pools),
         "devices": _list(_device(row) for row in stock.devices),
         "plugins": _list(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
+from dractl.facts import current
 from dractl.report import alignment, explain_groups
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def render(
     pods that were asked about as a whole stand beside, and all that ``rights`` left unread."""
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = {"schema": SCHEMA, "subjects": answers} if listed else {"schema": SCHEMA, **answers[0]}
+    whole["facts"] = current().to_json()
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
     if rights.unread:

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     """The pack, a line a driver, and what is old; ``every``: each old part."""
     wide = max(len(line.name) for line in said.drivers)
-    lines = [f"facts {said.version} of {said.date} ({said.origin}, {said.digest})", ""]
+    lines = [said.title, ""]
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
     alpha = "".join(f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS)
     lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}{alpha}"]
+    lines += [f"  {said.cluster} runs here" + (f": {said.caveat}" if said.caveat else "")] if said.cluster else []
     lines += [f"  {row.release}: {row.what}" for row in said.coming]
+    lines += ["", *said.seen] if said.seen else []
     lines += ["", f"{said.products} products, {said.machines} machines: `dractl render --list-hardware`"]
     if said.old:
         lines += ["", f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them")]

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 def render(report: Report) -> str:
     """The whole report, and the pack of facts that it rests on; ``schemas/dractl/lint-v1.json`` is its schema."""
-    pack = current()
-    rests = {"version": pack.head.version, "date": pack.head.date, "digest": pack.digest}
-    document = {**report.to_json(), "facts": rests}
+    document = {**report.to_json(), "facts": current().to_json()}
     # A file's text can contain a lone surrogate ("\\ud800" in JSON), which no encoding can write: it stays escaped.
     text = json.dumps(document, indent=1, ensure_ascii=False)
     try:

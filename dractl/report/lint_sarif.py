@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dractl import __version__
+from dractl.facts import current
 from dractl.lint import registry
 from dractl.report.paths import uri
 
@@ -31,13 +32,15 @@ def render(report: Report) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, places[finding.code]) for finding in report.findings],
-        "properties": {"kubernetesVersion": report.kubernetes_version},
+        "properties": {"kubernetesVersion": report.kubernetes_version, "facts": current().to_json()},
     }
     unchecked = report.unchecked
+    notes = [{"level": "note", "message": {"text": note}} for note in report.notes]
     if unchecked is not None:
         message = {"text": f"selectors and derived attributes are not checked: {unchecked}"}
-        note = {"level": "warning", "message": message}
-        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [note]}]
+        notes.insert(0, {"level": "warning", "message": message})
+    if notes:
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": notes}]
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=1)
 

@@ -15,7 +15,7 @@ STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
 
 def summary(report: Report, canvas: Canvas) -> str:
-    """One line: ``2 errors, 1 warning in 3 documents of 2 files``."""
+    """One line: ``2 errors, 1 warning in 3 documents of 2 files``, and the notes."""
     counts = [
         (report.number_of("error"), "error"),
         (report.number_of("warning"), "warning"),
@@ -34,7 +34,8 @@ def summary(report: Report, canvas: Canvas) -> str:
         asides.append(", ".join(filter(None, (f"{fixable} fixable with --fix" if fixable else "", more))))
         aside = f" ({', '.join(asides)})"
     assumed = " (assumed; set kubernetes-version)" if report.assumed else ""
-    return f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{assumed}{aside}"
+    first = f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{assumed}{aside}"
+    return "\n".join([first, *(f"note: {note}" for note in report.notes)])
 
 
 def statistics(report: Report) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from dractl.facts import current
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -53,7 +55,8 @@ def page(title: str, parts: Iterable[str], style: str = "", script: str = "") ->
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}\n{style.strip()}</style></head>\n"
-        f"<body>\n{chr(10).join(filter(None, parts))}\n{end}</body></html>\n"
+        f"<body>\n{chr(10).join(filter(None, parts))}\n"
+        f"<p class=soft>{escape(current().title)}</p>\n{end}</body></html>\n"
     )
 
 

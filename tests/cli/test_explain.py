@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dractl import facts
 from dractl.cli.main import main
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of
 
@@ -413,7 +414,8 @@ def test_nothing_pending_is_good_news(tmp_path: Path, capsys: pytest.CaptureFixt
     said = "nothing is pending: no pod waits for devices, and no claim is unallocated\n"
     assert run(capsys, "-f", path) == (0, said, "")
     code, out, _ = run(capsys, "-f", path, "-o", "json")
-    assert (code, json.loads(out)) == (0, {"schema": "dractl/explain/v1", "subjects": []})
+    report = json.loads(out)
+    assert (code, report["subjects"], report["facts"]) == (0, [], facts.current().to_json())
     code, out, _ = run(capsys, "-f", path, "--patch")
     assert (code, out) == (0, f"# {said}")
     code, out, _ = run(capsys, "-f", path, "-o", "html")

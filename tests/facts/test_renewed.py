@@ -117,3 +117,18 @@ def test_classes_of_gke_are_known_by_name() -> None:
     assert found(claim("nic mrdma.gogle.com"), "DRA722") != []
     selector = 'device.attributes["dra.net"].cloudNetwork == "a"'
     assert found(selecting(selector, "mrdma.google.com"), "DRA714") == []
+
+
+def test_what_a_slice_has_and_nobody_knows_is_told() -> None:
+    text = SLICE.format(attributes="nosuchthing: {string: x}, type: {string: tpu}")
+    (note,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes
+    assert "slices of gpu.nvidia.com have attribute nosuchthing, type tpu" in note
+    assert "known to v0.5.1, read on" in note
+    assert "dractl facts" in note
+    text = SLICE.format(attributes="type: {string: gpu}")
+    assert lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes == ()
+
+
+def test_a_note_holds_no_name_that_no_server_takes() -> None:
+    text = SLICE.format(attributes="'##[group]': {string: x}, type: {string: gpu}")
+    assert lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes == ()

@@ -1,0 +1,86 @@
+"""What ResourceSlices have and the pack says that it does not exist: what is seen wins, and is told."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dractl.facts.drivers import driver, names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dractl.facts.drivers import Driver
+
+_MOST = 6  # names in a note
+_ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
+_PLAIN = re.compile(r"[A-Za-z0-9._/-]{1,130}\Z")
+
+
+def differences(objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """A sentence for each driver whose slices have attributes, capacities or values that the pack lacks."""
+    return told([unknown_in(objects)])
+
+
+def told(parts: Iterable[Mapping[str, Iterable[str]]]) -> tuple[str, ...]:
+    """The sentences about what was found in several parts of an input."""
+    found: dict[str, set[str]] = {}
+    for part in parts:
+        for name, unknown in part.items():
+            found.setdefault(name, set()).update(unknown)
+    return tuple(_told(driver(name), sorted(unknown)) for name, unknown in sorted(found.items()))
+
+
+def unknown_in(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """What slices have and the pack lacks, by driver."""
+    found: dict[str, set[str]] = {}
+    for name, device in _devices(objects):
+        unknown = (text for text in _unknown(driver(name), device) if all(map(_PLAIN.match, text.split())))
+        found.setdefault(name, set()).update(unknown)
+    return {name: sorted(unknown) for name, unknown in found.items() if unknown}
+
+
+def _told(known: Driver, unknown: list[str]) -> str:
+    listed = ", ".join(unknown[:_MOST]) + (f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else "")
+    return (
+        f"slices of {known.name} have {listed}, which the facts lack (known to {known.newest}, read on {known.read}): "
+        "what is seen counts; `dractl facts FILE` tells what runs and is newer"
+    )
+
+
+def _devices(objects: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for item in objects:
+        spec = item.get("spec") if item.get("kind") == "ResourceSlice" else None
+        name = spec.get("driver") if isinstance(spec, dict) else None
+        if not isinstance(spec, dict) or name not in names() or str(name).endswith(_ANYBODYS):
+            continue
+        if not driver(str(name)).judges_slices:
+            continue
+        listed = spec.get("devices")
+        for device in listed if isinstance(listed, list) else ():
+            basic = device.get("basic") if isinstance(device, dict) else None
+            content = basic if isinstance(basic, dict) else device
+            if isinstance(content, dict):
+                yield str(name), content
+
+
+def _unknown(known: Driver, device: Mapping[str, Any]) -> Iterator[str]:
+    attributes = {known.full(row.name): row for row in known.attributes}
+    domains = {name.partition("/")[0] for name in attributes}
+    for key, value in _map(device.get("attributes")).items():
+        if known.full(str(key)).partition("/")[0] not in domains:
+            continue  # somebody else adds it
+        row = attributes.get(known.full(str(key)))
+        held = next((one for one in _map(value).values() if isinstance(one, str)), None)
+        if row is None:
+            yield f"attribute {key}"
+        elif row.values and held is not None and held not in row.values:
+            yield f"{key} {held}"
+    capacities = {known.full(row.name) for row in known.capacities}
+    for key in _map(device.get("capacity")):
+        if known.full(str(key)) not in capacities:
+            yield f"capacity {key}"
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

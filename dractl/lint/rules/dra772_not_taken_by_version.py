@@ -1,0 +1,103 @@
+"""A field that this version of a consumer of claims does not take.
+
+## What it does
+
+With `--for kueue=0.17` or `--for cluster-autoscaler=1.35`, finds what only later versions take, or what only the main
+branch takes: in templates for Kueue selectors, constraints, configurations and `adminAccess`; for Cluster Autoscaler
+`adminAccess` and slices with `sharedCounters`. Without a version the newest release counts.
+
+## Why is this bad
+
+Kueue refuses the workload, and the job stays suspended. Cluster Autoscaler simulates new nodes without the field: it
+launches too many nodes, or none.
+
+## Example
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: monitor}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
+```
+
+## Use instead
+
+```yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: monitor}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: gpu.example.com, count: 8}
+```
+
+## Source
+
+kubernetes-sigs/kueue pkg/dra/claims.go from v0.15.0 to main; kubernetes/autoscaler
+cluster-autoscaler/docs/dra_support.md
+(the pack of facts, consumers.json)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dractl.facts.consumers import consumers
+from dractl.lint.advice import Advice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.lint.model import Claim, Manifest, Run
+    from dractl.manifests.documents import Path
+
+SEVERITY = "warning"
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+FOR = ("kueue", "cluster-autoscaler")
+_KINDS = {"kueue": ("ResourceClaimTemplate",), "cluster-autoscaler": ("ResourceClaim", "ResourceClaimTemplate")}
+
+
+def check(run: Run) -> Iterator[Advice]:
+    for name in sorted(run.consumers & {*FOR}):
+        for claim in run.claims:
+            if claim.subject.kind in _KINDS[name]:
+                for feature, path in _used(claim):
+                    yield from _against(run, name, feature, claim.subject, path)
+        for subject in run.of("ResourceSlice"):
+            if subject.spec.get("sharedCounters"):
+                yield from _against(run, name, "sharedCounters", subject, ("spec", "sharedCounters"))
+
+
+def _used(claim: Claim) -> Iterator[tuple[str, Path]]:
+    for feature in ("constraints", "config"):
+        if claim.devices.get(feature):
+            yield feature, (*claim.path, feature)
+    for request in claim.alternatives:
+        if request.selectors:
+            yield "selectors", (*request.path, "selectors")
+        if request.fields.get("adminAccess") is True:
+            yield "adminAccess", (*request.path, "adminAccess")
+
+
+def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -> Iterator[Advice]:
+    known, stated = consumers()[name], run.versions.get(name)
+    at, first = known.at(stated), known.first(feature)
+    if first is None or feature in at.accepts:
+        return
+    judged = f"{known.title} {stated or at.since}"
+    since = f"main does, seen on {first.seen}" if first.seen else f"{first.since} is the first that does"
+    yield Advice(
+        subject,
+        path,
+        f"{judged} does not take {feature}: {since}",
+        help=f"known to {known.versions[-1].since}, read on {known.read}",
+        key=True,
+    )
