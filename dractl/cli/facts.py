@@ -15,6 +15,7 @@ from dractl.cli.source import Context, Kubeconfig
 from dractl.errors import UsageError
 from dractl.facts.summary import summary
 from dractl.manifests import load
+from dractl.model.releases import caveat
 from dractl.report import facts_text
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def command(
         live = _live(context, kubeconfig)
         objects += [value for kind in live.kinds for value in live.all(kind).values()]
         release = live.release
-    said = summary(facts.current(), _day(as_of), objects, release)
+    said = summary(facts.current(), _day(as_of), objects, release, caveat(release))
     if output == "json":
         common.write_report(json.dumps(said.to_json(), indent=1, ensure_ascii=False), output_file)
     else:

@@ -12,7 +12,6 @@ from dractl.facts.hardware import machines, products
 from dractl.facts.images import running as versions
 from dractl.facts.kubernetes import kubernetes
 from dractl.facts.seen import differences
-from dractl.model.releases import caveat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,9 +76,11 @@ class Summary(Struct, frozen=True):
         return {"schema": SCHEMA, **to_builtins(self)}
 
 
-def summary(pack: Pack, today: date, objects: Sequence[Mapping[str, Any]], cluster: str | None = None) -> Summary:
-    """What a pack knows on a day, beside what objects tell of the drivers that run; ``cluster`` is the release that
-    runs."""
+def summary(
+    pack: Pack, today: date, objects: Sequence[Mapping[str, Any]], cluster: str | None = None, caveat: str | None = None
+) -> Summary:
+    """What a pack knows on a day, beside what objects tell of the drivers that run. ``cluster`` is the release that
+    runs, with the ``caveat`` about its rules."""
     running = versions(objects)
     return Summary(
         pack.head.version,
@@ -93,7 +94,7 @@ def summary(pack: Pack, today: date, objects: Sequence[Mapping[str, Any]], clust
         tuple(Old(part, days) for part, days in old(pack, today)),
         differences(objects),
         cluster or "",
-        caveat(cluster) or "",
+        caveat or "",
     )
 
 
