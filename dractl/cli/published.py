@@ -19,6 +19,7 @@ from dractl.drivers.hardware.spec import machines as of_line
 from dractl.drivers.network import read as of_files
 from dractl.errors import InputError
 from dractl.objects import Claim, selectors_of
+from dractl.upgrade import Described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,13 +65,35 @@ def described(
     found = machine(spec)
     for note in found.notes:
         terminal.notice(f"{spec}: {note.message}")
+    versions = configured.versions if configured is not None else {}
+    settings = settings_of(spec, found, configured)
+    return _of_machine(found, node_name(spec), f"--hardware {spec}", target, drivers, settings, versions)
+
+
+def a_machine(spec: str) -> Described:
+    """The machine of ``--hardware``, or of a snapshot or an archive of one, whose node is its host."""
+    if Path(spec).is_file() and not spec.endswith((".yaml", ".yml")):
+        snapshot = read_node(None, Path(spec))
+        return Described((snapshot.host.name or node_name(spec)).lower(), snapshot)
+    found = machine(spec)
+    return Described(node_name(spec), found, settings_of(spec, found))
+
+
+def of_described(described: Described, spec: str, target: Target, versions: Mapping[str, str]) -> ClusterState:
+    """The slices that drivers would publish for a machine, their classes and its node."""
+    return _of_machine(
+        described.machine, described.node, f"--hardware {spec}", target, (), described.settings, versions
+    )
+
+
+def settings_of(spec: str, found: Machine, configured: Configured | None = None) -> dict[str, Mapping[str, str]]:
+    """The options of a described machine's drivers."""
     settings: dict[str, Mapping[str, str]] = dict(configured.settings) if configured is not None else {}
     nvidia = settings.get("gpu.nvidia.com", {})
     if any(gpu.mig_mode and not gpu.mig_devices for gpu in found.gpus) and "dynamicMIG" not in nvidia:
         settings["gpu.nvidia.com"] = {"dynamicMIG": "true", **nvidia}
         terminal.notice(f"{spec}: its driver is assumed to run with dynamicMIG, which creates MIG devices for claims")
-    versions = configured.versions if configured is not None else {}
-    return _of_machine(found, _node_name(spec), f"--hardware {spec}", target, drivers, settings, versions)
+    return settings
 
 
 def machines(values: Iterable[str]) -> list[str]:
@@ -104,13 +127,13 @@ def every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterSt
     it. Of machines with the same devices, only one is included."""
     found = []
     for name in every():
-        rendering = render(machine(name), Options(node_name=_node_name(name), target=target), drivers)
+        rendering = render(machine(name), Options(node_name=node_name(name), target=target), drivers)
         if rendering.slices:
             found.append(sources.of_objects(rendering.objects))
     return found
 
 
-def _node_name(spec: str) -> str:
+def node_name(spec: str) -> str:
     """A node's name derived from the name, the line or the file of a machine."""
     name = re.sub(r"[^a-z0-9.-]+", "-", os.path.basename(spec).lower().removesuffix(".yaml").removesuffix(".yml"))
     return name.strip("-.")[:63] or "node-1"

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from dractl.cel import require
-from dractl.cli import common, source, terminal
+from dractl.cli import common, driver_options, source, terminal
 from dractl.cluster import ClusterState, sources
+from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
 from dractl.manifests import load
+from dractl.model import Target
 from dractl.model.releases import NEWEST
 from dractl.upgrade import Input, Inputs, path_of, plan
 
 if TYPE_CHECKING:
-    from dractl.upgrade import Plan
+    from collections.abc import Mapping
+
+    from dractl.upgrade import Described, Plan
 
 FORMATS = ("text", "json")
 
@@ -27,6 +31,14 @@ Paths = Annotated[
 ]
 To = Annotated[str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")]
 From = Annotated[str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")]
+Hardware = Annotated[
+    list[str] | None,
+    Option("--hardware", metavar="SPEC", help="Machine of a node, such as dgx-h100, or its snapshot; repeatable."),
+]
+DriverVersion = Annotated[
+    list[str] | None,
+    Option("--driver-version", metavar="DRIVER=VERSION", help="Upgrade this driver, too; DRIVER=PRESENT..VERSION."),
+]
 Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
 
@@ -35,6 +47,8 @@ def command(
     files: source.Files = None,
     to: To = NEWEST,
     start: From = None,
+    driver_version: DriverVersion = None,
+    hardware: Hardware = None,
     namespace: source.Namespace = None,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
@@ -62,18 +76,20 @@ def command(
     require("this command")
     path_of(start or to, to)
     _, gates = common.asked(None, feature_gates, common.configuration(config, isolated), common.environment(isolated))
+    wanted = driver_options.versions(driver_version or ())
     manifests = _manifests(paths or [])
     with source.without_collecting():
         if files:
             state = _of_files(files, namespace)
-        elif manifests and start:
+        elif hardware or (manifests and start):
             state = ClusterState({})
         else:
             state = _live(context, kubeconfig, user, groups or [])
     first = start or state.release
     if first is None:
         raise UsageError("the input does not tell the present release", hint="--from names it, such as --from 1.34")
-    found = plan(Inputs(manifests, state, gates), first, to)
+    state, machines = _with_machines(state, hardware or [], Target.of(path_of(first, to)[0]), wanted)
+    found = plan(Inputs(manifests, state, gates, wanted, machines), first, to)
     common.write_report(_report(found, output, verbose > 0, to_file=output_file is not None), output_file)
     if found.count("breaks"):
         raise Exit(1)
@@ -95,6 +111,22 @@ def _manifests(paths: list[str]) -> tuple[Input, ...]:
         for document in inputs.documents
         if isinstance(document.value, dict)
     )
+
+
+def _with_machines(
+    state: ClusterState, specs: list[str], target: Target, wanted: Mapping[str, str]
+) -> tuple[ClusterState, tuple[Described, ...]]:
+    """The cluster with the nodes whose machines are described; those that it has keep their slices."""
+    from dractl.cli import published
+
+    present = {name: text.rpartition("..")[0] for name, text in wanted.items() if ".." in text}
+    found = []
+    for spec in specs:
+        described = published.a_machine(spec)
+        found.append(described)
+        if described.node not in {text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()}:
+            state = published.of_described(described, spec, target, present).merged(state)
+    return state, tuple(found)
 
 
 def _of_files(files: list[str], namespace: str | None) -> ClusterState:

@@ -55,6 +55,9 @@ def _driver(name: str, known: Driver) -> None:
         raise Damaged(f"{file} has a version twice")
     rows: tuple[Row, ...] = (*known.attributes, *known.capacities, *known.taints, *known.settings, *known.classes)
     _date(file, known.read)
+    for attribute in known.attributes:
+        if attribute.more_since is not None and attribute.more_since not in versions:
+            raise Damaged(f"{file}: {attribute.more_since} is not one of its versions {', '.join(versions)}")
     for row in (*rows, *known.models.values(), *known.changes.values()):
         _date(file, row.read)
         for text in (row.since, row.removed):

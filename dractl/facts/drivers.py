@@ -51,7 +51,8 @@ class Attribute(Row, frozen=True, kw_only=True):
     ``devices`` are the values of the driver's ``type`` attribute that have it (empty: all). ``when`` is the condition
     under which such a device has it; empty means always. ``values`` is the complete list of values, where there is one,
     and ``values_since`` the first version of those that came later. ``list_with`` names the driver option with which
-    the value is a list instead of a scalar.
+    the value is a list instead of a scalar. ``same_as`` is another attribute, of any version, with the same value;
+    ``more_since`` the first version in which further devices have the attribute, as ``when`` says.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Attribute(Row, frozen=True, kw_only=True):
     values: tuple[str | int | bool, ...] = ()
     values_since: dict[str, str] = field(default_factory=dict)
     list_with: str | None = None
+    same_as: str = ""
+    more_since: str | None = None
 
     @property
     def optional(self) -> bool:

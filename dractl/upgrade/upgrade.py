@@ -10,18 +10,21 @@ from msgspec import Struct, field
 from dractl.allocation import Features
 from dractl.cluster import sources
 from dractl.cluster.pods import is_pending
-from dractl.cluster.state import map_at
+from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
+from dractl.facts.images import running
 from dractl.model import Target
 from dractl.model.releases import COMPARED, GATES, is_newer, release_of, stage
-from dractl.upgrade import server
+from dractl.upgrade import drivers, server
 from dractl.upgrade.finding import Plan, Step, grouped
 from dractl.upgrade.placing import Placing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dractl.cluster import ClusterState
+    from dractl.upgrade.drivers import Described
+    from dractl.upgrade.finding import Finding
     from dractl.upgrade.server import Input
 
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
@@ -29,11 +32,14 @@ _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice"
 
 
 class Inputs(Struct, frozen=True):
-    """What is compared: manifests, which are created anew, and the stored objects of a cluster."""
+    """What is compared: manifests, which are created anew, and the stored objects of a cluster. ``versions`` are the
+    later versions of drivers, or ``PRESENT..LATER``; ``machines`` the nodes whose hardware is known."""
 
     manifests: tuple[Input, ...]
     state: ClusterState
     gates: Mapping[str, bool] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machines: tuple[Described, ...] = ()
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
@@ -67,8 +73,90 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
             found += placing.differences(placed[number], placed[number + 1])
         last = server.endings(inputs.manifests, after.release) if after is targets[-1] else ()
         steps.append(Step(f"Kubernetes {after.release}", findings=grouped((*found, *last))))
+    target = targets[-1]
+    outcomes = placed[-1] if placed else []
+    notes: list[str] = []
+    upgraded: dict[str, tuple[str, str]] = {}
+    for name, text in inputs.versions.items():
+        change = _change(state, name, text)
+        if change is None:
+            notes.append(f"{name}: the input has no slice of it")
+            continue
+        upgraded[name] = " or ".join(change.start), change.to
+        state, found = _driver_step(state, change, inputs, target, notes)
+        if placing is not None:
+            later = placing.outcomes(state, _features(target))
+            found += placing.differences(outcomes, later)
+            outcomes = later
+        steps.append(Step(f"{name} {change.to}", findings=grouped(found)))
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
-    return Plan(releases[0], releases[-1], tuple(steps), not_compared=undecided)
+    return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *undecided))
+
+
+class _Change(Struct, frozen=True):
+    """A driver's upgrade; ``start`` are the versions that its present slices fit, oldest first."""
+
+    name: str
+    start: tuple[str, ...]
+    to: str
+
+
+def _change(state: ClusterState, name: str, text: str) -> _Change | None:
+    """The upgrade of a driver; None if nothing of it is in the input. Raises UsageError."""
+    first, dots, last = text.rpartition("..")
+    to = drivers.later(name, last)
+    slices = [item for found in drivers.by_node(state.all("ResourceSlice").values(), name).values() for item in found]
+    objects = (value for kind in state.kinds for value in state.all(kind).values())
+    tag = first if dots else running(objects).get(name)
+    start = (drivers.later(name, first),) if dots else drivers.present(name, slices, tag)
+    if not slices and tag is None:
+        return None
+    if not start:
+        raise UsageError(f"the slices of {name} fit no version that dractl knows", hint=f"write {name}=PRESENT..{last}")
+    if drivers.downgrade(name, start[0], to):
+        known = ", ".join(drivers.versions(name))
+        raise UsageError(f"{name} {start[0]} to {to} is a downgrade", hint=f"dractl knows {known}, oldest first")
+    return _Change(name, start, to)
+
+
+def _driver_step(
+    state: ClusterState, change: _Change, inputs: Inputs, target: Target, notes: list[str]
+) -> tuple[ClusterState, list[Finding]]:
+    """The cluster with the slices of the later version, and what differs."""
+    name, start, to = change.name, change.start[0], change.to
+    before = drivers.by_node(state.all("ResourceSlice").values(), name)
+    machines = {described.node: described for described in inputs.machines}
+    after = {
+        node: drivers.Predicted(drivers.published(machines[node], name, to, target))
+        if node in machines
+        else drivers.predicted(slices, name, start, to)
+        for node, slices in before.items()
+    }
+    found = [*drivers.differences(name, before, after, _holders(state))]
+    guessed = [node for node in before if node not in machines]
+    if guessed and start != to:
+        found += drivers.changes(name, start, to)
+        notes.append(
+            f"{name} on {_nodes(guessed)}: its present slices and what is known of {start} to {to} are compared"
+        )
+        unknown = sorted({each.name for one in after.values() for many in one.coming.values() for each in many})
+        notes += [f"{name} {to}: the values of {', '.join(unknown)}"] if unknown else []
+    slices = (item for one in after.values() for item in one.slices)
+    return drivers.republished(state, name, slices), found
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 and names[0] else f"{len(names)} nodes"
+
+
+def _holders(state: ClusterState) -> dict[str, list[str]]:
+    """The claims that hold each device (``DRIVER/POOL/DEVICE``)."""
+    found: dict[str, list[str]] = {}
+    for key, claim in state.all("ResourceClaim").items():
+        for result in maps_at(claim, "status", "allocation", "devices", "results"):
+            device = "/".join(text_at(result, part) for part in ("driver", "pool", "device"))
+            found.setdefault(device, []).append(f"ResourceClaim/{'/'.join(key)}")
+    return found
 
 
 def _together(inputs: Inputs) -> tuple[ClusterState, ClusterState]:

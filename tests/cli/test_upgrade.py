@@ -108,3 +108,75 @@ def test_an_unknown_release_and_a_downgrade_are_wrong_usage(
 def test_a_dump_that_does_not_tell_its_release_needs_from(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert upgrade("-f", manifest) == 2
     assert "--from names it" in capsys.readouterr().err
+
+
+def test_a_selector_on_an_attribute_that_goes_breaks_with_the_driver(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """NVIDIA's driver publishes no index since 25.8 (deviceinfo.go): a selector that reads it is an error."""
+    (tmp_path / "claim.yaml").write_text(
+        """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: first-gpu, namespace: ml}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.nvidia.com
+          selectors: [{cel: {expression: 'device.attributes["gpu.nvidia.com"].index == 0'}}]
+"""
+    )
+    arguments = [tmp_path / "claim.yaml", "--hardware", "dgx-h100", "--from", "1.37", "-o", "json"]
+    assert upgrade(*arguments, "--driver-version", "gpu.nvidia.com=25.3..25.8") == 1
+    found = report(capsys)
+    assert found["drivers"] == {"gpu.nvidia.com": {"from": "25.3", "to": "25.8"}}
+    (step,) = found["steps"]
+    assert step["step"] == "gpu.nvidia.com 25.8"
+    assert step["findings"][0]["code"] == "selector-error"
+    assert step["findings"][0]["objects"] == ["ResourceClaimTemplate/ml/first-gpu"]
+    assert any(one["code"] == "attribute-gone" and "index" in one["message"] for one in step["findings"])
+
+
+def test_a_driver_is_judged_by_its_present_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(
+        [
+            "render",
+            "--isolated",
+            "-q",
+            "--hardware",
+            "dgx-h100",
+            "--driver",
+            "gpu.nvidia.com",
+            "--driver-version",
+            "25.3",
+        ]
+    )
+    (tmp_path / "slices.yaml").write_text(capsys.readouterr().out)
+    arguments = ["-f", tmp_path / "slices.yaml", "--from", "1.37", "-o", "json", "--driver-version"]
+    assert upgrade(*arguments, "gpu.nvidia.com=0.5") == 0
+    found = report(capsys)
+    assert found["drivers"]["gpu.nvidia.com"]["from"] == "25.3"
+    codes = {one["code"] for one in found["steps"][-1]["findings"]}
+    assert {"attribute-gone", "attribute-new", "attribute-may-come", "driver-change"} <= codes
+    assert any("present slices" in text for text in found["notCompared"])
+    assert any("numaNode" in text for text in found["notCompared"])
+    assert upgrade(*arguments, "dra.net=main") == 0
+    assert report(capsys)["notCompared"][0] == "dra.net: the input has no slice of it"
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("gpu.nvidia.com=0.9", "0.9 is not a version that dractl knows"),
+        ("gpu.nvidia.com=0.5..0.4", "0.5 to 0.4 is a downgrade"),
+        ("gpu.nvidia.con=0.5", "did you mean gpu.nvidia.com?"),
+    ],
+)
+def test_an_unknown_driver_or_version_is_wrong_usage(
+    version: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert upgrade("--hardware", "dgx-h100", "--from", "1.37", "--driver-version", version) == 2
+    assert said in capsys.readouterr().err

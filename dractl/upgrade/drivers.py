@@ -1,0 +1,295 @@
+"""What two versions of a driver publish: for a known machine exactly, else the present slices with what the catalogue
+says of the versions between."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from dractl.cluster import sources
+from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.drivers import Options, find, render
+from dractl.drivers.compare import devices
+from dractl.errors import UsageError
+from dractl.model import to_v1
+from dractl.upgrade.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dractl.cluster import ClusterState
+    from dractl.facts.drivers import Attribute, Driver
+    from dractl.model import Target
+    from dractl.topology.machine import Machine
+
+    Raw = Mapping[str, Any]
+    Devices = Mapping[tuple[str, str], Raw]
+
+_VALUES = {"string": "string", "int": "int", "bool": "bool", "version": "version", "strings": "string", "ints": "int"}
+_ADDRESS = "resource.kubernetes.io/pciBusID"
+_OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
+"""Attributes that all devices of a PCI address share."""
+_SHOWN = 3
+
+
+class Described(Struct, frozen=True):
+    """A node whose machine is known, and how its drivers are configured."""
+
+    node: str
+    machine: Machine
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+class Coming(Struct, frozen=True):
+    """An attribute that a device will have, or (not ``certain``) may have; the slices do not tell its value."""
+
+    name: str
+    type: str
+    certain: bool
+
+
+class Predicted(Struct, frozen=True):
+    """Slices as another version would publish them. ``coming``: by name of a device what has no known value and is not
+    in the slices."""
+
+    slices: tuple[dict[str, Any], ...]
+    coming: Mapping[str, tuple[Coming, ...]] = field(default_factory=dict)
+
+
+# -- versions --
+
+
+def later(name: str, text: str) -> str:
+    """The version that ``text`` names, as dractl calls it. Raises UsageError for an unknown driver or version, which is
+    never judged by the nearest one."""
+    known = find(name).catalogue
+    index = known.index(text)
+    bare = text.rpartition("v")[2]
+    tags = {tag.rpartition("v")[2] for tag in known.names}
+    if known.stand_in(text) is not None or (bare.count(".") > 1 and bare not in tags):
+        listed = ", ".join(map(known.with_tags, known.versions))
+        raise UsageError(f"{name} {text} is not a version that dractl knows", hint=f"dractl knows {listed}")
+    return known.versions[index]
+
+
+def present(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...]:
+    """The versions that may publish these slices, oldest first: that of the image's tag, else those whose attributes
+    they have. A tag that
+    is no version that dractl knows tells nothing."""
+    known = find(name).catalogue
+    if tag is not None and known.knows(tag) and known.stand_in(tag) is None:
+        return (known.versions[known.index(tag)],)
+    published = [device for item in slices for device in maps_at(item, "spec", "devices")]
+    return tuple(version for version in known.versions if all(_fits(known, version, device) for device in published))
+
+
+def _fits(known: Driver, version: str, device: Raw) -> bool:
+    """True if a version can publish a device: with none of the attributes that it lacks, and all that it always has."""
+    attributes = map_at(device, "attributes")
+    kind = text_at(attributes.get("type"), "string")
+    for row in known.attributes:
+        there, concerns = row.name in attributes, not row.devices or kind in row.devices
+        always = concerns and not row.when and not device.get("consumesCounters")  # partitions lack some
+        if there != known.covers(row, version) and (there or always):
+            return False
+    return True
+
+
+def downgrade(name: str, start: str, to: str) -> bool:
+    """True if the later version is the older one."""
+    order = find(name).catalogue.versions
+    return order.index(to) < order.index(start)
+
+
+def versions(name: str) -> tuple[str, ...]:
+    """The versions that dractl knows, oldest first."""
+    return find(name).catalogue.versions
+
+
+def changes(name: str, start: str, to: str) -> Iterator[Finding]:
+    """What the driver's code does differently in the versions between, which slices alone need not show."""
+    known = find(name).catalogue
+    order = known.versions
+    for row in known.changes.values():
+        if row.since is not None and order.index(start) < order.index(row.since) <= order.index(to):
+            source, date = row.source or known.source, row.read or known.read
+            yield Finding("driver-change", "info", f"from {row.since} on, {row.about}", source=source, date=date)
+
+
+# -- slices --
+
+
+def published(described: Described, name: str, version: str, target: Target) -> tuple[dict[str, Any], ...]:
+    """What a version publishes on a known machine; nothing where it would not start."""
+    options = Options(described.node, target, {name: version}, described.settings)
+    return render(described.machine, options, [name]).slices
+
+
+def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicted:
+    """The present slices of a driver with the differences of its catalogue between two versions."""
+    known = find(name).catalogue
+    rows = [row for row in known.attributes if known.covers(row, to) and _came(known, row, start, to)]
+    gone = {row.name for row in known.attributes if not known.covers(row, to)}
+    capacities = {row.name for row in known.capacities if not known.covers(row, to)}
+    shared = _by_address(slices)
+    coming: dict[str, tuple[Coming, ...]] = {}
+    changed = []
+    for item in slices:
+        value = dict(to_v1(item))
+        spec = map_at(value, "spec")
+        new = []
+        for device in maps_at(spec, "devices"):
+            had = map_at(device, "attributes")
+            kept = {key: each for key, each in had.items() if key not in gone}
+            unknown = []
+            for row in rows:
+                concerns = not row.devices or text_at(had.get("type"), "string") in row.devices
+                if not concerns or row.name in had:
+                    continue
+                text = had.get(row.same_as) or shared.get((row.name, text_at(had.get(_ADDRESS), "string")))
+                if text is not None and (row.name not in _OF_ADDRESS or _known_to_helper(had, kept)):
+                    kept[row.name] = text
+                else:
+                    certain = not row.when and known.versions.index(row.since or to) > known.versions.index(start)
+                    unknown.append(Coming(row.name, _VALUES[row.type], certain))
+            capacity = {key: each for key, each in map_at(device, "capacity").items() if key not in capacities}
+            new.append({**device, "attributes": kept, **({"capacity": capacity} if "capacity" in device else {})})
+            coming[text_at(device, "name")] = tuple(unknown)
+        changed.append({**value, "spec": {**spec, "devices": new} if "devices" in spec else spec})
+    return Predicted(tuple(changed), {device: each for device, each in coming.items() if each})
+
+
+def _known_to_helper(had: Raw, kept: Raw) -> bool:
+    """True if the helper library finds the function: it knows PCI domains of four digits alone
+    (k8s.io/dynamic-resource-allocation/deviceattribute pci.go), and finds the root and the NUMA node of all others."""
+    return not {"dra.net/pciAddress"} & had.keys() or _OF_ADDRESS[0] in kept
+
+
+def _came(known: Driver, row: Attribute, start: str, to: str) -> bool:
+    """True if devices have an attribute in one version that they, or some of them, lack in the other."""
+    order, first = known.versions, known.versions.index(start)
+    return any(
+        since is not None and first < order.index(since) <= order.index(to) for since in (row.since, row.more_since)
+    )
+
+
+def _by_address(slices: Iterable[Raw]) -> dict[tuple[str, str], Any]:
+    """Values that a device shares with every other one of its PCI address, by attribute and address."""
+    found = {}
+    for item in slices:
+        for device in maps_at(item, "spec", "devices"):
+            attributes = map_at(device, "attributes")
+            address = text_at(attributes.get(_ADDRESS), "string")
+            found.update({(name, address): attributes[name] for name in _OF_ADDRESS if address and name in attributes})
+    return found
+
+
+def republished(state: ClusterState, name: str, slices: Iterable[Raw]) -> ClusterState:
+    """The cluster with these slices of a driver instead of its present ones, on the nodes of either."""
+    new = list(slices)
+    others = {
+        key: value for key, value in state.all("ResourceSlice").items() if text_at(value, "spec", "driver") != name
+    }
+    return state.only({"ResourceSlice": {**others, **sources.of_objects(new).all("ResourceSlice")}})
+
+
+# -- what differs --
+
+
+def differences(
+    name: str, before: Mapping[str, Sequence[Raw]], after: Mapping[str, Predicted], holders: Mapping[str, Sequence[str]]
+) -> Iterator[Finding]:
+    """What a driver publishes otherwise, by node. ``holders``: the claims that hold a device, which is named
+    ``DRIVER/POOL/DEVICE``."""
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for node in sorted(before.keys() | after.keys()):
+        new = after.get(node, Predicted(()))
+        for code, what in _of_node(name, node, before.get(node, ()), new, holders):
+            told[code, what].append(node)
+    for (code, what), nodes in told.items():
+        level, text = _SENTENCES[code]
+        counted = {node: nodes.count(node) for node in nodes}
+        many = f" ({sum(counted.values())} devices)" if code not in _ONCE else ""
+        objects = tuple(what.split(" ")) if code == "held-device-gone" else tuple(f"Node/{node}" for node in counted)
+        yield Finding(code, level, text.format("" if code == "held-device-gone" else what) + many, objects)
+
+
+_ONCE = ("held-device-gone",)
+_SENTENCES: Mapping[str, tuple[Any, str]] = {
+    "attribute-gone": ("changes", "attribute {} is no longer published"),
+    "attribute-new": ("changes", "attribute {} is published"),
+    "attribute-comes": ("changes", "attribute {} is published; the present slices do not tell its value"),
+    "attribute-may-come": ("info", "attribute {} may be published; the present slices do not tell"),
+    "attribute-type": ("changes", "attribute {}"),
+    "attribute-text": ("changes", "attribute {} has another value"),
+    "capacity-gone": ("changes", "capacity {} is no longer published"),
+    "capacity-new": ("changes", "capacity {} is published"),
+    "capacity-text": ("changes", "capacity {} has another value"),
+    "device-gone": ("changes", "devices {} are no longer published"),
+    "device-new": ("changes", "devices {} are published"),
+    "device-kind": ("changes", "{}"),
+    "held-device-gone": ("breaks", "a device that the claim holds is no longer published under its name{}"),
+}
+_KINDS = {
+    "consumesCounters": ("devices take counters: they are partitions", "devices no longer take counters"),
+    "allowMultipleAllocations": ("devices can be shared", "devices can no longer be shared"),
+    "taints": ("devices are tainted", "devices are no longer tainted"),
+}
+
+
+def _of_node(
+    name: str, node: str, before: Sequence[Raw], after: Predicted, holders: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    old = _devices(before, node, name)
+    new = _devices(after.slices, node, name)
+    for device in sorted(old.keys() - new.keys()):
+        yield "device-gone", _family(device)
+        for claim in holders.get(f"{name}/{node}/{device}", ()):
+            yield "held-device-gone", claim
+    for device in sorted(new.keys() - old.keys()):
+        yield "device-new", _family(device)
+    for device in sorted(new.keys() & old.keys()):
+        yield from _of_device(old[device], new[device])
+        for each in after.coming.get(device, ()):
+            yield "attribute-comes" if each.certain else "attribute-may-come", each.name
+
+
+def _of_device(old: Raw, new: Raw) -> Iterator[tuple[str, str]]:
+    for part, code in (("attributes", "attribute"), ("capacity", "capacity")):
+        left, right = map_at(old, part), map_at(new, part)
+        for key in sorted(left.keys() | right.keys()):
+            if key not in right:
+                yield f"{code}-gone", key
+            elif key not in left:
+                yield f"{code}-new", key
+            elif left[key] != right[key]:
+                types = [next(iter(side[key]), "") for side in (left, right)]
+                other = code == "attribute" and types[0] != types[1]
+                yield (f"{code}-type", f"{key} is {types[1]} instead of {types[0]}") if other else (f"{code}-text", key)
+    for key, (comes, goes) in _KINDS.items():
+        if bool(old.get(key)) != bool(new.get(key)):
+            yield "device-kind", comes if new.get(key) else goes
+
+
+def _devices(slices: Iterable[Raw], node: str, name: str) -> dict[str, Raw]:
+    return {device: fields for (_, device), fields in devices(slices, node, frozenset({name})).items()}
+
+
+def _family(device: str) -> str:
+    """The name of a device without its numbers: ``gpu-*-mig-*``."""
+    parts = ("*" if any(c.isdigit() for c in part) else part for part in device.split("-"))
+    found = "-".join(parts)
+    while "*-*" in found:
+        found = found.replace("*-*", "*")
+    return found
+
+
+def by_node(slices: Iterable[Raw], name: str) -> dict[str, list[Raw]]:
+    """The slices of a driver by node; those of no single node are under an empty name."""
+    found: dict[str, list[Raw]] = defaultdict(list)
+    for item in slices:
+        if text_at(item, "spec", "driver") == name:
+            found[text_at(item, "spec", "nodeName")].append(item)
+    return found
