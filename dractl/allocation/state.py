@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.allocation.features import Features
     from dractl.model import Quantity, ResourceClaim
@@ -53,31 +53,52 @@ class AllocatedState(Struct, frozen=True):
 
     @classmethod
     def from_claims(cls, claims: Iterable[ResourceClaim], features: Features) -> AllocatedState:
-        """The state that results from the allocations in ``claims``, whether or not their pods still run.
+        """The state that results from the allocations in ``claims``, whether or not their pods still run."""
+        return cls.united([cls.of_claim(claim, features) for claim in claims])
+
+    @classmethod
+    def of_claim(cls, claim: ResourceClaim, features: Features) -> AllocatedState:
+        """What one claim holds.
 
         Results with adminAccess hold nothing. A result with a share ID holds a share if DRAConsumableCapacity is on,
         and the whole device if it is off (kubernetes
         pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
         """
+        allocation = claim.status.allocation if claim.status is not None else None
+        if allocation is None:
+            return _FREE
         devices: set[DeviceID] = set()
         shared: set[DeviceID] = set()
         capacity: dict[DeviceID, dict[str, Quantity]] = {}
-        for claim in claims:
-            allocation = claim.status.allocation if claim.status is not None else None
-            if allocation is None:
+        for result in allocation.devices.results:
+            if result.admin_access:
                 continue
-            for result in allocation.devices.results:
-                if result.admin_access:
-                    continue
-                device = DeviceID(result.driver, result.pool, result.device)
-                if result.share_id is None or "DRAConsumableCapacity" not in features.on:
-                    devices.add(device)
-                    continue
-                if features.has("shares-known-by-id"):
-                    # Up to 1.36, shares of stored claims are identified by their consumption alone: kubernetes#139034.
-                    shared.add(device)
-                if result.consumed_capacity:
-                    total = capacity.setdefault(device, {})
-                    for name, quantity in result.consumed_capacity.items():
-                        total[name] = total[name] + quantity if name in total else quantity
+            device = DeviceID(result.driver, result.pool, result.device)
+            if result.share_id is None or "DRAConsumableCapacity" not in features.on:
+                devices.add(device)
+                continue
+            if features.has("shares-known-by-id"):
+                # Up to 1.36, shares of stored claims are identified by their consumption alone: kubernetes#139034.
+                shared.add(device)
+            if result.consumed_capacity:
+                _add(capacity, device, result.consumed_capacity)
         return cls(frozenset(devices), frozenset(shared), capacity)
+
+    @classmethod
+    def united(cls, parts: Sequence[AllocatedState]) -> AllocatedState:
+        """What several claims hold together."""
+        capacity: dict[DeviceID, dict[str, Quantity]] = {}
+        for part in parts:
+            for device, consumed in part.capacity.items():
+                _add(capacity, device, consumed)
+        devices = frozenset[DeviceID]().union(*[part.devices for part in parts])
+        return cls(devices, frozenset[DeviceID]().union(*[part.shared for part in parts]), capacity)
+
+
+_FREE = AllocatedState()
+
+
+def _add(capacity: dict[DeviceID, dict[str, Quantity]], device: DeviceID, consumed: Mapping[str, Quantity]) -> None:
+    total = capacity.setdefault(device, {})
+    for name, quantity in consumed.items():
+        total[name] = total[name] + quantity if name in total else quantity

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
 from dractl.allocation import (
-    AllocatedState,
     Allocator,
     Fatal,
     Features,
@@ -25,7 +23,7 @@ from dractl.model import RequestRef, Target
 from dractl.scheduler import condition
 from dractl.scheduler.binding import failure
 from dractl.scheduler.extended import special_claim, wanted
-from dractl.scheduler.groups import Groups, names_read
+from dractl.scheduler.groups import Groups, Held, names_read
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.prebind import late
 from dractl.scheduler.preemption import preempt
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.model import Node, ResourceSlice
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.groups import Signatures
     from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.volumes import Volumes
 
@@ -101,10 +98,12 @@ class Scheduler:
             self.nodes = before.nodes
         else:
             self.nodes = nodes_of(state)
-        self.held = AllocatedState.from_claims(state.claims, features)
-        self.signatures: Signatures = {} if before is None else before.signatures
-        known = None if before is None or before.slices is not self.slices else before.__dict__.get("_groups")
-        self._alike: Groups | None = None if known is None else known.holding(self.held)
+        self.held: Held = Held.of(state, features, {} if before is None else before.held.known)
+        self._groups: Groups
+        if before is not None and before.slices is self.slices:
+            self._groups = before._groups
+        else:
+            self._groups = Groups(self.slices, None if before is None else before._groups.known)
         # What the node filters said of a pod stays true as long as pods and nodes are the same.
         self.snapshot: Snapshot
         self.filtered: dict[object, tuple[Raw, NodeFilters, _Refused]]
@@ -114,17 +113,13 @@ class Scheduler:
             self.snapshot = Snapshot.of(state, None if before is None else before.snapshot)
             self.filtered = {}
         if before is None:
-            self.allocator = Allocator(self.slices, state.classes, state=self.held, features=features)
+            self.allocator = Allocator(self.slices, state.classes, state=self.held.devices, features=features)
         else:
             self.allocator = before.allocator.replace(
                 slices=None if self.slices is before.slices else self.slices,
                 classes=None if _same(before.state, state, "DeviceClass") else state.classes,
-                state=self.held,
+                state=self.held.devices,
             )
-
-    @cached_property
-    def _groups(self) -> Groups:
-        return Groups(self.slices, self.held, self.signatures) if self._alike is None else self._alike
 
     def compile(self, expression: str) -> Program:
         """A selector, or a part of one, as the scheduler compiles it."""
@@ -199,14 +194,14 @@ class Scheduler:
         delegated, mapped = self._delegated(pod), self._mapped(pod)
         rejections = _Refused() if pod is None or not self.state.has("Node") else self._filters(pod, delegated)[1]
         open_claims = tuple(c for c in claims if not c.allocated)
-        groups = self._groups.reading(self._names_read(claims))
+        names = self._names_read(claims)
         verdicts = []
         known: dict[Hashable, Verdict | None] = {}
         for node in self.nodes:
             if among is not None and text_at(node, "metadata", "name") not in among:
                 continue
             here = open_claims
-            group = groups.key(node)
+            group = self._groups.key(node, names, self.held.in_use)
             if mapped and pod is not None:
                 special = special_claim(self.state, pod, node, self.features)
                 here = here if special is None else (*here, special)

@@ -5,22 +5,30 @@ Such nodes share one search, and one entry in the answer if there are many of th
 
 from __future__ import annotations
 
-from copy import copy
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from dractl.allocation import AllocatedState
 from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.state import at, map_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-    from dractl.allocation import AllocatedState
+    from dractl.allocation import Features
     from dractl.cel import Program
+    from dractl.cluster.state import ClusterState
     from dractl.model import Device, ResourceSlice
 
     Raw = Mapping[str, Any]
     Signatures = dict[tuple[int, frozenset[str] | None], tuple[ResourceSlice, int]]
     """Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
+    Pool = tuple[str, str]  # driver and name
+    InUse = Mapping[Pool, frozenset[object]]
+    Holdings = dict[int, tuple[Raw, AllocatedState, InUse]]
+    """What single claims hold, by the identity of their mappings; each is kept, so that its identity stays its own."""
 
 
 def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str] | None:
@@ -51,19 +59,53 @@ def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str
     return frozenset(found)
 
 
+class Held(Struct, frozen=True):
+    """What the claims of a cluster hold: ``devices`` as the allocator takes it, ``in_use`` by driver and pool. What one
+    claim holds is looked up in ``known``, which states share."""
+
+    devices: AllocatedState
+    in_use: InUse
+    known: Holdings
+
+    @classmethod
+    def of(cls, state: ClusterState, features: Features, known: Holdings) -> Held:
+        """What the claims of ``state`` hold."""
+        parts: list[AllocatedState] = []
+        in_use: dict[Pool, frozenset[object]] = {}
+        for value in state.all("ResourceClaim").values():
+            found = known.get(id(value))
+            if found is None or found[0] is not value:
+                own = AllocatedState.of_claim(state.decode(value), features)
+                found = known[id(value)] = value, own, _by_pool(own)
+            parts.append(found[1])
+            for pool, used in found[2].items():
+                in_use[pool] = in_use[pool] | used if pool in in_use else used
+        devices = AllocatedState.united(parts)
+        for device, amounts in devices.capacity.items():
+            taken = device.device, tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
+            pool = device.driver, device.pool
+            in_use[pool] = in_use.get(pool, frozenset()) | {taken}
+        return cls(devices, in_use, known)
+
+
+def _by_pool(held: AllocatedState) -> InUse:
+    """By driver and pool the devices of it that are held, whole or in part."""
+    found: dict[Pool, set[object]] = {}
+    for device in held.devices:
+        found.setdefault((device.driver, device.pool), set()).add(device.device)
+    for device in held.shared:
+        found.setdefault((device.driver, device.pool), set()).add((device.device, "share"))
+    return {pool: frozenset(used) for pool, used in found.items()}
+
+
 class Groups:
-    """Keys of nodes; two nodes with the same key get the same verdict.
+    """Keys of nodes in one set of slices; two nodes with the same key get the same verdict."""
 
-    ``names`` are the attributes that the question reads (:func:`names_read`); None is any.
-    """
-
-    def __init__(self, slices: Iterable[ResourceSlice], held: AllocatedState, known: Signatures | None = None) -> None:
-        self.names: frozenset[str] | None = None
-        self._read = _Read(None)
-        self.known: Signatures = {} if known is None else known  # shared between states
+    def __init__(self, slices: Iterable[ResourceSlice], known: Signatures | None = None) -> None:
+        self.known: Signatures = {} if known is None else known  # shared between sets of slices
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
-        pools: dict[tuple[str, str], set[str | None]] = {}
+        pools: dict[Pool, set[str | None]] = {}
         for item in slices:
             where = item.spec.node_name
             pools.setdefault((item.spec.driver, item.spec.pool.name), set()).add(where)
@@ -72,44 +114,39 @@ class Groups:
             else:
                 self.reachable.append(item)
         self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
-        self.in_use = _in_use(held)
+        self._unused: dict[tuple[int, frozenset[str] | None], _Unused] = {}
 
-    def holding(self, held: AllocatedState) -> Groups:
-        """The same slices with other devices in use."""
-        found = copy(self)
-        found.in_use = _in_use(held)
-        return found
+    def key(self, node: Raw, names: frozenset[str] | None, in_use: InUse) -> Hashable:
+        """Everything that decides a node's verdict on a question that reads the attributes ``names`` (see
+        :func:`names_read`): its pools, devices of them ``in_use``, and other slices it reaches."""
+        found = self._unused.get((id(node), names))
+        if found is None or found.node is not node:
+            found = self._unused[id(node), names] = self._read(node, names)
+        return found.key, *map(in_use.get, found.pools)
 
-    def reading(self, names: frozenset[str] | None) -> Groups:
-        """The same slices and devices in use, for a question that reads these attributes."""
-        found = copy(self)
-        found.names, found._read = names, _Read(names)
-        return found
-
-    def key(self, node: Raw) -> Hashable:
-        """Everything that decides a node's verdict: its pools, devices of them in use, and other slices it reaches."""
+    def _read(self, node: Raw, names: frozenset[str] | None) -> _Unused:
+        """What decides apart from the devices in use."""
         name, labels = text_at(node, "metadata", "name"), map_at(node, "metadata", "labels")
+        own = _Unused(node, name, ())  # may depend on any label, or on what other nodes use
         reached = []
         for item in self.reachable:
             if item.spec.per_device_node_selection or item.spec.shared_counters:
-                return name  # may depend on any label, or on what other nodes use
+                return own
             if item.spec.all_nodes or _selects(item, name, labels):
                 reached.append(id(item))
-        pools = []
-        for item in sorted(self.local.get(name, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name)):
-            pool = (item.spec.driver, item.spec.pool.name)
-            if pool in self.spread:
-                return name
-            used = self.in_use.get(pool)
-            pools.append((self._signature(item), tuple(sorted(map(repr, used))) if used else ()))
+        there = sorted(self.local.get(name, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
+        pools = tuple((item.spec.driver, item.spec.pool.name) for item in there)
+        if not self.spread.isdisjoint(pools):
+            return own
         declared = at(node, "status", "declaredFeatures")
-        return (tuple(pools), tuple(reached), repr(declared) if declared else "")
+        signatures = tuple(self._signature(item, names) for item in there)
+        return _Unused(node, (signatures, tuple(reached), repr(declared) if declared else ""), pools)
 
-    def _signature(self, item: ResourceSlice) -> Hashable:
-        key = (id(item), self.names)
+    def _signature(self, item: ResourceSlice, names: frozenset[str] | None) -> int:
+        key = (id(item), names)
         found = self.known.get(key)
         if found is None:
-            spec = item.spec
+            spec, read = item.spec, _read_of(names)
             counters = repr(spec.shared_counters) if spec.shared_counters else ""
             where = (
                 spec.driver,
@@ -118,20 +155,28 @@ class Groups:
                 counters,
                 spec.skip_node_operations,
             )
-            found = self.known[key] = (item, hash((where, tuple(self._device(device) for device in spec.devices))))
+            found = self.known[key] = (item, hash((where, tuple(_device(device, read) for device in spec.devices))))
         return found[1]
 
-    def _device(self, device: Device) -> Hashable:
-        parts: list[object] = [device.name]
-        for name, value in device.mapping.items():
-            if name == "attributes" and isinstance(value, dict):
-                read = self._read
-                parts += [
-                    (n, repr(v)) for n, v in value.items() if read[n] or type(v) is not dict or not _PLAIN.issuperset(v)
-                ]
-            elif name != "name":
-                parts.append((name, repr(value)))
-        return tuple(parts)
+
+class _Unused(Struct, frozen=True):
+    """The key of ``node`` where nothing of its ``pools`` is in use."""
+
+    node: Raw
+    key: Hashable
+    pools: tuple[Pool, ...]
+
+
+def _device(device: Device, read: _Read) -> Hashable:
+    parts: list[object] = [device.name]
+    for name, value in device.mapping.items():
+        if name == "attributes" and isinstance(value, dict):
+            parts += [
+                (n, repr(v)) for n, v in value.items() if read[n] or type(v) is not dict or not _PLAIN.issuperset(v)
+            ]
+        elif name != "name":
+            parts.append((name, repr(value)))
+    return tuple(parts)
 
 
 class _Read(dict[str, bool]):
@@ -146,6 +191,11 @@ class _Read(dict[str, bool]):
         return found
 
 
+@lru_cache(maxsize=16)
+def _read_of(names: frozenset[str] | None) -> _Read:
+    return _Read(names)
+
+
 _PLAIN = frozenset({"string", "int", "bool"})
 """Values of other types may make every selector fail, read or not: versions and lists are converted."""
 
@@ -153,16 +203,3 @@ _PLAIN = frozenset({"string", "int", "bool"})
 def _selects(item: ResourceSlice, name: str, labels: Mapping[str, str]) -> bool:
     selector = item.spec.node_selector
     return selector is not None and some_term_matches(selector, name, labels)
-
-
-def _in_use(held: AllocatedState) -> dict[tuple[str, str], list[object]]:
-    """By driver and pool what is in use of it."""
-    found: dict[tuple[str, str], list[object]] = {}
-    for device in held.devices:
-        found.setdefault((device.driver, device.pool), []).append(device.device)
-    for device in held.shared:
-        found.setdefault((device.driver, device.pool), []).append((device.device, "share"))
-    for device, amounts in held.capacity.items():
-        taken = tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
-        found.setdefault((device.driver, device.pool), []).append((device.device, taken))
-    return found

@@ -9,7 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.cel import reading
 from dractl.explain import Explainer, Explanation, find
-from dractl.scheduler.groups import Groups, names_read
+from dractl.scheduler.groups import Groups, Held, names_read
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -185,12 +185,10 @@ def keys(
     expression: str = "device.attributes['d'].model == 'A'",
     held: list[dict[str, Any]] | None = None,
 ) -> list[object]:
-    from dractl.allocation import AllocatedState
-
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
-    taken = AllocatedState.from_claims(state.claims, Features.for_release("1.37"))
-    groups = Groups(state.slices, taken).reading(names_read(reading, {"expression": expression}))
-    return [groups.key(value) for value in state.all("Node").values()]
+    taken = Held.of(state, Features.for_release("1.37"), {})
+    groups, names = Groups(state.slices), names_read(reading, {"expression": expression})
+    return [groups.key(value, names, taken.in_use) for value in state.all("Node").values()]
 
 
 def test_names_and_values_that_nothing_reads_do_not_matter() -> None:

@@ -192,7 +192,7 @@ def _status(
 
 def _left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
     """The remainder of the capacities of a device that several claims may hold."""
-    taken = scheduler.held.capacity.get(identity)
+    taken = scheduler.held.devices.capacity.get(identity)
     if taken is None or not device.allow_multiple_allocations:
         return ""
     amounts = ((name, capacity.value) for name, capacity in device.capacity.items())
