@@ -43,7 +43,7 @@ class Aligner:
         self.features = features
         self.devices = Devices(self.state, scheduler.slices)
         self.allocator = Allocator(scheduler.slices, self.state.classes, features=features)
-        self.nodes = {text_at(node, "metadata", "name"): node for node in scheduler.nodes}
+        self.nodes = scheduler.nodes
         self.levels = {name: Levels.of(machine, source) for name, (machine, source) in self.state.machines.items()}
         self._homes: dict[tuple[str, str], dict[str, str | None]] = {}
         self._known: dict[object, Best | None] = {}

@@ -96,7 +96,7 @@ def _with_nodes(state: ClusterState) -> ClusterState:
     """The cluster with the nodes that its slices name, if the input has no Node objects."""
     if state.has("Node"):
         return state
-    return state.only({"Node": {("", text_at(node, "metadata", "name")): node for node in nodes_of(state)}})
+    return state.only({"Node": {("", name): node for name, node in nodes_of(state).items()}})
 
 
 def only_node(state: ClusterState, name: str) -> ClusterState:

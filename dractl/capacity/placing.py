@@ -21,7 +21,7 @@ from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.verdict import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from dractl.allocation import Features
     from dractl.capacity.copies import Copies
@@ -77,7 +77,7 @@ def place(
     scheduler = Scheduler(subject.state, features)
     first = scheduler.pod(subject.copy(1), recreated=True)
     if not free_nodes(first) or first.late is not None:
-        return Fit(subject, 0, _counted(_names(scheduler), {}), subject.state, first)
+        return Fit(subject, 0, _counted(scheduler.nodes, {}), subject.state, first)
     limit = admitted(subject, features, first)
     if most is not None and most <= limit.copies:
         limit = Limit(most)
@@ -203,14 +203,14 @@ def _in_turn(
     while True:
         if copies >= limit.copies:
             stops = () if limit.refusal is None else (limit.refusal,)
-            return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, Attempt((), stops))
+            return Fit(subject, copies, _counted(scheduler.nodes, nodes), scheduler.state, Attempt((), stops))
         pod = subject.copy(copies + 1)
         attempt = scheduler.pod(pod, recreated=True)
         free = free_nodes(attempt)
         attempts += max(1, len(attempt.nodes)) + max(0, copies - filled.copies - _EASY[1])
         if filled.undecided or not free or attempt.late is not None or attempts > budget:
             undecided = filled.undecided or bool(free and attempt.late is None)
-            return Fit(subject, copies, _counted(_names(scheduler), nodes), scheduler.state, attempt, undecided)
+            return Fit(subject, copies, _counted(scheduler.nodes, nodes), scheduler.state, attempt, undecided)
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
         _, claims, state = bound(scheduler, pod, chosen)
         copies += 1
@@ -228,11 +228,7 @@ def _devices(claims: tuple[Raw, ...]) -> tuple[str, ...]:
     )
 
 
-def _names(scheduler: Scheduler) -> list[str]:
-    return [text_at(node, "metadata", "name") for node in scheduler.nodes]
-
-
-def _counted(names: list[str], nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
+def _counted(names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]) -> tuple[NodeFit, ...]:
     """A line for each node of the cluster, with no copy too."""
     return tuple(
         NodeFit(name, len(nodes.get(name, ())), tuple(dict.fromkeys(d for copy in nodes.get(name, ()) for d in copy)))

@@ -11,7 +11,7 @@ from dractl.cli import common, completing, driver_options, source, terminal, wat
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import maps_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, everything, explain_each, find, labelled
 from dractl.explain.around.each import without_question
@@ -202,7 +202,7 @@ def _answer(
         cluster.features,
         Options(cluster.release_assumed, node, notes=(cluster.caveat,) if cluster.caveat else ()),
     )
-    known = [text_at(value, "metadata", "name") for value in explainer.scheduler.nodes]
+    known = list(explainer.scheduler.nodes)
     if node is not None and node not in known:
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     with terminal.progress() as tell:

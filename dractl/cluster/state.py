@@ -83,10 +83,14 @@ class ClusterState:
 
     ``rights`` tells which objects could not be read; those that are missing for that reason may exist. ``read_at``
     (seconds since 1970) is when a live cluster began to be read. ``machines``: by node its hardware, where it is known,
-    and from where: a ``snapshot``, or the description of ``hardware``.
+    and from where: a ``snapshot``, or the description of ``hardware``. ``derived`` is what others make of the objects,
+    shared by all states that come from one.
     """
 
-    __slots__ = ("_claims_of_pods", "_decoded", "_events_of", "_kinds", "machines", "read_at", "release", "rights")
+    __slots__ = (
+        *("_claims_of_pods", "_decoded", "_events_of", "_kinds"),
+        *("derived", "machines", "read_at", "release", "rights"),
+    )
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class ClusterState:
         self.rights = rights
         self.read_at = read_at
         self.machines: Machines = machines or {}
+        self.derived: dict[Any, Any] = {}
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
@@ -178,12 +183,15 @@ class ClusterState:
         return self._with({**self._kinds, **kinds})
 
     def _with(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
-        return ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at, self.machines)
+        made = ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at, self.machines)
+        made.derived = self.derived
+        return made
 
     def on(self, machines: Machines) -> ClusterState:
         """The state with the hardware of nodes."""
-        known = {**self.machines, **machines}
-        return ClusterState(self._kinds, self._decoded, self.release, self.rights, self.read_at, known)
+        made = self._with(self._kinds)
+        made.machines = {**self.machines, **machines}
+        return made
 
     def merged(self, other: ClusterState) -> ClusterState:
         """Both states' objects; where both have one, that of ``other``."""

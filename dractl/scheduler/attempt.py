@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from dractl.model import Node, ResourceSlice
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.rejection import Rejection
+    from dractl.scheduler.snapshot import NodeInfo
     from dractl.scheduler.volumes import Volumes
 
     Raw = Mapping[str, Any]
+    _Filtered = dict[object, tuple[Raw, NodeFilters, "_Refused"]]
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"
@@ -79,11 +81,12 @@ class NoNodes(Stop, frozen=True):
 class Scheduler:
     """kube-scheduler of one release, in one cluster. Attempts do not change the cluster.
 
-    :meth:`after` makes one for a changed cluster that shares what did not change: compiled selectors, indexed slices,
-    searches, what the filters said.
+    It shares what did not change with ``before``, or else with the first one of a cluster from which ``state`` was
+    made: compiled selectors, indexed slices, searches, what the filters said. :meth:`after` makes one for a change.
     """
 
     def __init__(self, state: ClusterState, features: Features, before: Scheduler | None = None) -> None:
+        before = before or state.derived.get(features)
         self.state = state
         self.features = features
         self.slices: tuple[ResourceSlice, ...]
@@ -93,7 +96,7 @@ class Scheduler:
             self.slices = before.slices
         else:
             self.slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
-        self.nodes: tuple[Raw, ...]
+        self.nodes: Mapping[str, Raw]
         if before is not None and _same(before.state, state, "Node", "ResourceSlice"):
             self.nodes = before.nodes
         else:
@@ -106,12 +109,13 @@ class Scheduler:
             self._groups = Groups(self.slices, None if before is None else before._groups.known)
         # What the node filters said of a pod stays true as long as pods and nodes are the same.
         self.snapshot: Snapshot
-        self.filtered: dict[object, tuple[Raw, NodeFilters, _Refused]]
+        self.filtered: _Filtered
+        self._older: _Filtered
         if before is not None and _same(before.state, state, *_FILTER_KINDS):
-            self.snapshot, self.filtered = before.snapshot, before.filtered
+            self.snapshot, self.filtered, self._older = before.snapshot, before.filtered, before._older
         else:
             self.snapshot = Snapshot.of(state, None if before is None else before.snapshot)
-            self.filtered = {}
+            self.filtered, self._older = {}, {} if before is None else before.filtered
         if before is None:
             self.allocator = Allocator(self.slices, state.classes, state=self.held.devices, features=features)
         else:
@@ -120,6 +124,7 @@ class Scheduler:
                 classes=None if _same(before.state, state, "DeviceClass") else state.classes,
                 state=self.held.devices,
             )
+        state.derived.setdefault(features, self)
 
     def compile(self, expression: str) -> Program:
         """A selector, or a part of one, as the scheduler compiles it."""
@@ -197,8 +202,8 @@ class Scheduler:
         names = self._names_read(claims)
         verdicts = []
         known: dict[Hashable, Verdict | None] = {}
-        for node in self.nodes:
-            if among is not None and text_at(node, "metadata", "name") not in among:
+        for name, node in self.nodes.items():
+            if among is not None and name not in among:
                 continue
             here = open_claims
             group = self._groups.key(node, names, self.held.in_use)
@@ -206,7 +211,7 @@ class Scheduler:
                 special = special_claim(self.state, pod, node, self.features)
                 here = here if special is None else (*here, special)
                 group = (group, None if special is None or special.claim is None else repr(special.claim.spec))
-            verdicts.append(self._node(node, rejections, claims, here, group, known))
+            verdicts.append(self._node(name, node, rejections, claims, here, group, known))
         return self._conclude(pod, claims, tuple(verdicts), delegated, mapped=mapped)
 
     def _filters(self, pod: Raw, delegated: frozenset[str]) -> tuple[NodeFilters, _Refused]:
@@ -214,7 +219,9 @@ class Scheduler:
         known = self.filtered.get((id(pod), delegated))
         if known is None or known[0] is not pod:
             filters = NodeFilters(self.snapshot, self.snapshot.pod(pod), self.features, delegated=delegated)
-            known = self.filtered[id(pod), delegated] = pod, filters, _Refused(filters)
+            older = self._older.get((id(pod), delegated))
+            refused = _Refused(filters, None if older is None or older[0] is not pod else older[2])
+            known = self.filtered[id(pod), delegated] = pod, filters, refused
         return known[1], known[2]
 
     def _names_read(self, claims: tuple[PodClaim, ...]) -> frozenset[str] | None:
@@ -223,6 +230,7 @@ class Scheduler:
 
     def _node(
         self,
+        name: str,
         node: Raw,
         rejections: _Refused,
         claims: tuple[PodClaim, ...],
@@ -230,7 +238,6 @@ class Scheduler:
         group: Hashable,
         known: dict[Hashable, Verdict | None],
     ) -> NodeVerdict:
-        name = text_at(node, "metadata", "name")
         elsewhere = tuple(c for c in claims if c.allocated and (not self._available(c, node) or self._failed(c)))
         if group not in known:
             known[group] = self.allocate(node, here)
@@ -318,15 +325,23 @@ class Scheduler:
 
 
 class _Refused(dict[str, "Rejection | None"]):
-    """By name of a node the first filter that refuses it; asked when it is first wanted."""
+    """By name of a node the first filter that refuses it; asked when it is first wanted. ``older`` is the same before a
+    change: it still holds for a node that is the same where the node alone decides."""
 
-    def __init__(self, filters: NodeFilters | None = None) -> None:
+    def __init__(self, filters: NodeFilters | None = None, older: _Refused | None = None) -> None:
         super().__init__()
-        self._filters = filters
+        self.nodes: Mapping[str, NodeInfo] = {} if filters is None else filters.snapshot.nodes
+        self.filters = filters
+        self.local = filters is not None and filters.local
+        self._older = older if older is not None and older.local and self.local else None
 
     def __missing__(self, name: str) -> Rejection | None:
-        node = None if self._filters is None else self._filters.snapshot.nodes.get(name)
-        found = self[name] = None if self._filters is None or node is None else self._filters.first(node)
+        node, older, found = self.nodes.get(name), self._older, None
+        if older is not None and name in older and older.nodes.get(name) is node:
+            found = older[name]
+        elif self.filters is not None and node is not None:
+            found = self.filters.first(node)
+        self[name] = found
         return found
 
 
@@ -356,16 +371,16 @@ def _fatal_text(verdict: NodeVerdict) -> str:
     return f"node {verdict.name}: {TIMED_OUT}"
 
 
-def nodes_of(state: ClusterState) -> tuple[Raw, ...]:
-    """The nodes; if the input has none, those that the slices name, of which nothing else is known."""
+def nodes_of(state: ClusterState) -> Mapping[str, Raw]:
+    """The nodes by name; if the input has none, those that the slices name, of which nothing else is known."""
     nodes = state.all("Node")
     if nodes:
-        return tuple(value for _, value in sorted(nodes.items()))
+        return {name: value for (_, name), value in sorted(nodes.items())}
     names = sorted({text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()} - {""})
-    return tuple(
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}}}
+    return {
+        n: {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "labels": {"kubernetes.io/hostname": n}}}
         for n in names
-    )
+    }
 
 
 def _same(before: ClusterState, after: ClusterState, *kinds: str) -> bool:

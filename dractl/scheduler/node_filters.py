@@ -80,6 +80,12 @@ class NodeFilters:
             if rejection is not None:
                 yield rejection
 
+    @cached_property
+    def local(self) -> bool:
+        """True if a node and the pods on it alone decide whether it is refused."""
+        pod = self.pod
+        return not (pod.spread or pod.affinity or pod.anti_affinity or self.volumes.names or self.snapshot.repels)
+
     def without(self, pods: Sequence[PodInfo]) -> NodeFilters:
         """The same filters as if some pods were not there."""
         return NodeFilters(self.snapshot.without(pods), self.pod, self.features, delegated=self.delegated)

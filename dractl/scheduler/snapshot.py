@@ -91,7 +91,7 @@ class PodInfo:
         """metadata.uid; "" for a manifest."""
         return text_at(self.value, "metadata", "uid")
 
-    @property
+    @cached_property
     def ended(self) -> bool:
         """True if the pod has succeeded or failed: it uses nothing of its node."""
         return self.phase in ENDED
@@ -270,11 +270,13 @@ class NodeInfo:
 
 
 class Snapshot(Struct, frozen=True):
-    """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from."""
+    """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from. ``repels``: the
+    anti-affinity of a pod may keep others away."""
 
     state: ClusterState
     nodes: Mapping[str, NodeInfo]
     known: Mapping[int, PodInfo] = field(default_factory=dict)  # by the identity of the pod's mapping
+    repels: bool = False
 
     @classmethod
     def of(cls, state: ClusterState, before: Snapshot | None = None) -> Snapshot:
@@ -297,7 +299,7 @@ class Snapshot(Struct, frozen=True):
                 nodes[name] = unchanged
             else:
                 nodes[name] = NodeInfo(value, pods)
-        return cls(state, nodes, known)
+        return cls(state, nodes, known, any(info.anti_affinity for info in known.values()))
 
     def pod(self, value: Raw) -> PodInfo:
         """A pod of the cluster, or one that is not in it."""
@@ -312,7 +314,7 @@ class Snapshot(Struct, frozen=True):
             for name in {pod.node_name for pod in pods}
             if (node := self.nodes.get(name)) is not None
         }
-        return Snapshot(self.state, ChainMap(changed, self.nodes), self.known) if changed else self  # type: ignore[arg-type]
+        return Snapshot(self.state, ChainMap(changed, self.nodes), self.known, self.repels) if changed else self  # type: ignore[arg-type]
 
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104

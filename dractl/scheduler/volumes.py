@@ -79,7 +79,8 @@ class Volumes:
         self.stop: VolumeUnusable | None = None
         self.bound: list[Raw] = []
         self.delayed: list[Raw] = []
-        if _claim_names(pod):
+        self.names = _claim_names(pod)
+        if self.names:
             self._resolve()
 
     def _resolve(self) -> None:
@@ -88,7 +89,7 @@ class Volumes:
             self.known = False
             return
         found: list[Raw] = []
-        for name, ephemeral in _claim_names(self.pod):
+        for name, ephemeral in self.names:
             value = self.state.get("PersistentVolumeClaim", (self.pod.namespace, name))
             fault = _fault(value, name, ephemeral=ephemeral, pod=self.pod)
             if value is None or fault:

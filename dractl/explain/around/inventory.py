@@ -122,7 +122,7 @@ def of_node(scheduler: Scheduler, devices: Devices, name: str, survey: Survey) -
 def _out_of_reach(scheduler: Scheduler, devices: Devices, name: str) -> dict[DeviceID, str]:
     """Devices of a node that no claim holds and none can have, with the reason: their counters are used by other
     devices, their gate is off."""
-    node = next((n for n in scheduler.nodes if text_at(n, "metadata", "name") == name), None)
+    node = scheduler.nodes.get(name)
     if node is None:
         return {}
 

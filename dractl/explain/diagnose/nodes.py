@@ -268,7 +268,7 @@ def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
         named |= {
             f"{IMPLICIT_PREFIX}{item.metadata.name}": item.metadata.name or "" for item in scheduler.state.classes
         }
-    offered = {r for node in scheduler.nodes for r in map_at(node, "status", "allocatable") if is_extended(r)}
+    offered = {r for node in scheduler.nodes.values() for r in map_at(node, "status", "allocatable") if is_extended(r)}
     near = nearest(resource, named.keys() | offered)
     here = (verdict.name,)
     if near is not None and resource not in named.keys() | offered:

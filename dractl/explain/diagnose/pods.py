@@ -105,8 +105,8 @@ def undeclared_features(case: Case) -> Iterator[str]:
     """Possible objections of NodeDeclaredFeatures, which the scheduler asks after DRA."""
     needed = declared_features(case.question.value) if case.scheduler.features.has("declared-features") else []
     lacking = [
-        text_at(node, "metadata", "name")
-        for node in case.scheduler.nodes
+        name
+        for name, node in case.scheduler.nodes.items()
         if not set(needed) <= set(list_at(node, "status", "declaredFeatures"))
     ]
     if needed and lacking:
