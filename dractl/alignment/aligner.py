@@ -68,6 +68,16 @@ class Aligner:
                 found.append(self._alignment(kinds, first, second, places, claims, where))
         return tuple(found)
 
+    def places(self, node: str) -> dict[DeviceID, Place]:
+        """Where the devices of a node are."""
+        return {
+            device: self._place(device, node)
+            for item in self.devices.slices
+            if item.spec.node_name == node
+            for published in item.spec.devices
+            for device in [DeviceID(item.spec.driver, item.spec.pool.name, published.name)]
+        }
+
     def _home(self, device: DeviceID) -> str | None:
         """The node that a device is on; None for one that several nodes reach, or that no slice has."""
         pool = (device.driver, device.pool)

@@ -15,6 +15,7 @@ from dractl.cel import require
 from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
+from dractl.cluster.state import text_at
 from dractl.model import Target
 from dractl.model.releases import NEWEST, caveat, is_newer
 
@@ -117,7 +118,7 @@ def read(
             login = live.Login(context, kubeconfig, user, tuple(groups))
             needed = live.VITAL if vital is None else vital
             cluster = _of_cluster(sources, login, namespace, everywhere=everywhere, partly=partly, vital=needed)
-            state, kinds = cluster.state.merged(state), cluster.kinds
+            state, kinds = cluster.state.merged(_beside(cluster.state, state)), cluster.kinds
             if not (everywhere or sources.files):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
     common.refuse_newer(release)
@@ -184,12 +185,22 @@ def _of_files(sources: Sources, namespace: str | None, release: str | None) -> C
         for source in sources.devices:
             if source != "cluster":
                 tell(f"reading {source}")
-                state = _published(source, release or state.release).merged(state)
+                state = _beside(state, _published(source, release or state.release)).merged(state)
     if sources.devices:
         from dractl.cli import published
 
         published.refuse_undecided(state, Target.of(release or state.release or NEWEST))
     return state
+
+
+def _beside(real: ClusterState, described: ClusterState) -> ClusterState:
+    """Of a machine whose node really publishes slices, only the hardware counts, not what drivers would publish."""
+    nodes = {text_at(item, "spec", "nodeName") for item in real.all("ResourceSlice").values()} & set(described.machines)
+    if not nodes:
+        return described
+    slices = described.all("ResourceSlice").items()
+    left = {key: item for key, item in slices if text_at(item, "spec", "nodeName") not in nodes}
+    return described.only({"ResourceSlice": left})
 
 
 def _published(source: str, release: str | None) -> ClusterState:

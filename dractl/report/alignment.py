@@ -106,7 +106,7 @@ def lines(alignments: Sequence[Alignment]) -> Iterator[tuple[str, str]]:
             yield "", f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {level}"
     told = [word for level, word in _WORDS.items() if any(level in found.levels for found in alignments)]
     if any(found.kinds == ("gpu", "gpu") and _published(found) for found in alignments):
-        told.append("slices do not tell of NVLink")
+        told.append("slices do not tell of NVLink; with --devices and a snapshot of the node it is known")
     if told:
         yield "", "; ".join(told)
 

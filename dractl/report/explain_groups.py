@@ -10,6 +10,7 @@ from dractl.report.plain import printable, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dractl.alignment import Across
     from dractl.explain.around.groups import Group
     from dractl.report.canvas import Canvas
 
@@ -62,6 +63,8 @@ def _sentences(group: Group) -> Iterator[str]:
     elif group.minimum is not None:
         needs = f"the gang starts with {group.minimum} of them at once"
         yield f"{needs}, so none starts" if not group.starts else needs
+    if group.across is not None:
+        yield from _across(group.across)
     if group.complete:
         return
     why = [printable(reason.short) for reason in group.reasons[:2]] or [group.scheduler_message or "no reason known"]
@@ -69,6 +72,33 @@ def _sentences(group: Group) -> Iterator[str]:
     for other in why[1:]:
         yield f"also: {other}"
     yield from _otherwise(group)
+
+
+_SHOWN = 6  # pods
+
+
+def _across(found: Across) -> Iterator[str]:
+    """The rails and NVLink domains of the pods, as far as they are known."""
+    if found.same_rails is not None:
+        used = [f"{pod} {_rails(numbers)}" for pod, numbers in found.rails.items()]
+        told = (
+            "all pods use the same rails" if found.same_rails else "pods use different rails, so traffic crosses them"
+        )
+        yield f"{told}: {_some(used)}"
+    if found.same_clique:
+        yield f"all pods are in one NVLink domain: {next(iter(found.cliques.values()))}"
+    elif found.same_clique is False:
+        used = [f"{pod} {clique or 'unknown'}" for pod, clique in found.cliques.items()]
+        yield f"pods are in different NVLink domains: {_some(used)}"
+
+
+def _rails(numbers: tuple[int, ...] | None) -> str:
+    return "unknown" if numbers is None else "{" + ", ".join(map(str, numbers)) + "}"
+
+
+def _some(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return printable(", ".join(items[:_SHOWN])) + more
 
 
 def _otherwise(group: Group) -> Iterator[str]:
@@ -112,8 +142,18 @@ def as_json(group: Group) -> dict[str, Any]:
         "stops": plain(group.reasons),
         "schedulerMessage": group.scheduler_message,
         "most": None if group.most is None else {"fits": group.most, "proven": group.proven},
+        **({} if group.across is None else {"across": _across_json(group.across)}),
         "order": list(group.order),
         "alternatives": [
             {"request": c.request, "alternative": c.alternative, "fits": group.placed + c.fits} for c in group.choices
         ],
+    }
+
+
+def _across_json(found: Across) -> dict[str, Any]:
+    return {
+        "rails": {pod: None if numbers is None else list(numbers) for pod, numbers in found.rails.items()},
+        "sameRails": found.same_rails,
+        "cliques": dict(found.cliques),
+        "sameClique": found.same_clique,
     }

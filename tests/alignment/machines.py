@@ -21,23 +21,30 @@ if TYPE_CHECKING:
 CLASSES = {"gpu": ("gpu.nvidia.com", "gpu.nvidia.com"), "nic": ("dranet", "dra.net")}
 
 
-def holding(name: str, where: str, **devices: list[str]) -> dict[str, Any]:
-    """A claim with devices: ``gpu=[...]``, ``nic=[...]``."""
+def holding(name: str, where: str, pod: str | None = None, **devices: list[str]) -> dict[str, Any]:
+    """A claim with devices: ``gpu=[...]``, ``nic=[...]``; reserved for ``pod``."""
     results = [
         {"request": kind, "driver": CLASSES[kind][1], "pool": where, "device": each}
         for kind, names in devices.items()
         for each in names
     ]
     requests = [request(kind, CLASSES[kind][0], len(names)) for kind, names in devices.items()]
-    return claim(name, *requests, status={"allocation": {"devices": {"results": results}}})
+    reserved = {"reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]} if pod else {}
+    return claim(name, *requests, status={"allocation": {"devices": {"results": results}}, **reserved})
 
 
-def cluster(hardware: Machine | str, *objects: dict[str, Any], known: bool = False) -> ClusterState:
-    """A cluster of one node with the hardware, ``n``. ``known``: dractl knows the machine, not only the slices."""
+def cluster(
+    hardware: Machine | str, *objects: dict[str, Any], nodes: tuple[str, ...] = ("n",), known: bool = False
+) -> ClusterState:
+    """A cluster of nodes with the hardware. ``known``: dractl knows the machines, not only the slices."""
     found = machine(hardware) if isinstance(hardware, str) else hardware
-    rendered = render(found, Options("n", Target.of("1.37")), device_classes=True).objects
-    state = sources.of_objects([*rendered, node("n"), *objects])
-    return state.on({"n": (found, "snapshot")}) if known else state
+    rendered = [
+        item
+        for name in nodes
+        for item in (*render(found, Options(name, Target.of("1.37")), device_classes=True).objects, node(name))
+    ]
+    state = sources.of_objects([*rendered, *objects])
+    return state.on(dict.fromkeys(nodes, (found, "snapshot"))) if known else state
 
 
 def alignments(state: ClusterState, name: str = "c") -> dict[tuple[str, str], Alignment]:

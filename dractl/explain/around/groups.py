@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from dractl.alignment import across
 from dractl.capacity import together
 from dractl.capacity.gangs import domains, topology_of
 from dractl.cluster.kinds import kind_of
@@ -23,6 +24,7 @@ from dractl.reasons.phrases import Names
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from dractl.alignment import Across
     from dractl.capacity import Choice, Together
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.answer import Reason
@@ -41,7 +43,8 @@ class Group(Struct, frozen=True):
     placed included, if that is known; it is ``proven`` that none reaches more. In ``order``, which names a pod of each
     kind, all fit. ``choices`` are the numbers that each alternative of ``firstAvailable`` alone would reach. Of a gang
     ``minimum`` pods start together or none does. ``domain`` (``key=value``) is where they fit, if a topology constraint
-    keeps them together; ``waits`` says what keeps all of them besides.
+    keeps them together; ``waits`` says what keeps all of them besides. ``across``: the rails and NVLink domains of the
+    pods on nodes.
     """
 
     name: str  # Kind/namespace/name
@@ -59,6 +62,7 @@ class Group(Struct, frozen=True):
     undecided: bool = False
     domain: str = ""
     waits: str = ""
+    across: Across | None = None
 
     @property
     def complete(self) -> bool:
@@ -169,10 +173,11 @@ def _group(
     waiting = [*(pod for pod in pods if is_pending(pod)), *made]
     placed, replicas = len(pods) + len(made) - len(waiting), len(pods) + len(made)
     least = minimum(explainer.state, namespace, gang)
-    if not waiting:
-        return Group(name, replicas, placed, 0, minimum=least)
-    topology = topology_of(explainer.state, waiting[0])
     on_nodes = [pod for pod in pods if not is_pending(pod)]
+    near = across(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
+    if not waiting:
+        return Group(name, replicas, placed, 0, minimum=least, across=near)
+    topology = topology_of(explainer.state, waiting[0])
     own = name.rpartition("/")[2]
     places = domains(explainer.state, topology, on_nodes) or {"": explainer.state}
     reached = {where: together(nodes, own, waiting, explainer.features, tell) for where, nodes in places.items()}
@@ -193,6 +198,7 @@ def _group(
         found.undecided,
         where,
         _waits(explainer, waiting[0], namespace),
+        near,
     )
 
 
