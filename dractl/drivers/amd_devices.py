@@ -12,17 +12,13 @@ from msgspec import Struct
 from dractl.drivers.amd_names import GPU, NAME, PARTITION
 from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
+from dractl.facts.drivers import driver
 
 if TYPE_CHECKING:
     from dractl.drivers.profile import Options
     from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
 
 _PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
-# The family that libdrm reports is the kernel's, by the version of the graphics core (drivers/gpu/drm/amd/amdgpu/
-# amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/
-# kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 0.1
-# needs.
-_FAMILIES = dict.fromkeys((90400, 90401, 90402, 90500), "AI")
 _UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1
 
 
@@ -122,7 +118,11 @@ def _of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
         **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
         "cardIndex": unit.card_index,
         "renderIndex": unit.render_minor,
-        "family": _FAMILIES.get(unit.amd.gfx_version or 0),
+        # libdrm reports the kernel's, by the version of the graphics core (drivers/gpu/drm/amd/amdgpu/
+        # amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these
+        # (amdkfd/kfd_device.c kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c
+        # amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.
+        "family": driver(NAME).table("families").get(str(unit.amd.gfx_version)),
         "driverVersion": {"version": own if own and source else ""},
         "driverSrcVersion": source if own and source else "",
         **pcie_root(unit.pci),

@@ -9,24 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.drivers.amd_devices import module_version, place_of_gpu, product_name
-from dractl.drivers.amd_names import GPU, PARTITION
+from dractl.drivers.amd_names import GPU, NAME, PARTITION
 from dractl.drivers.profile import Slice
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
+from dractl.facts.drivers import driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dractl.drivers.amd_devices import Unit
 
-# Compute mode, memory mode, partitions.
-_MODES = (
-    ("spx", "nps1", 1),
-    ("dpx", "nps1", 2),
-    ("dpx", "nps2", 2),
-    ("qpx", "nps1", 4),
-    ("cpx", "nps1", 8),
-    ("cpx", "nps4", 8),
-)
 _DEVICES, _COUNTER_SETS = 64, 8  # the API's limits for a slice
 
 
@@ -45,7 +37,8 @@ def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
         "deviceID": unit.pci.device if unit.pci is not None else None,
         **place_of_gpu(unit.pci),
     }
-    for compute, memory, count in _MODES:
+    for mode, partitions in driver(NAME).table("modes").items():
+        (compute, memory), count = mode.split(), int(partitions)
         found = {
             "type": GPU if compute == "spx" else PARTITION,
             "computePartition": compute,

@@ -16,6 +16,7 @@ from dractl.drivers.profile import (
 )
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
+from dractl.facts.drivers import driver
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
@@ -24,28 +25,8 @@ NAME = "tpu.google.com"
 _VENDOR = "0x1ae0"
 _NO_TPU = ("0x001f", "0x0042", "0xabcd")  # NVMe and network functions of the same vendor
 
-# Accelerator names, as node labels have them, and the generation; tpuN is its own generation.
-_GENERATIONS = {
-    "tpu-v3-slice": "v3",
-    "tpu-v3-device": "v3",
-    "tpu-v4-podslice": "v4",
-    "tpu-v4-lite-device": "v4lite",
-    "tpu-v5-lite-device": "v5lite",
-    "tpu-v5-lite-podslice": "v5litepod",
-    "tpu-v5p-slice": "v5p",
-    "tpu-v6e-slice": "v6e",
-}
+# Accelerators are named as node labels name them; tpuN is its own generation.
 _OWN_GENERATION = re.compile(r"tpu\d+[a-z]?\Z")
-
-# GKE's labels for the nodes of a machine family (GKE's table of TPU machine types).
-_FAMILIES = {
-    "ct4p": "tpu-v4-podslice",
-    "ct5lp": "tpu-v5-lite-podslice",
-    "ct5p": "tpu-v5p-slice",
-    "ct6e": "tpu-v6e-slice",
-}
-
-_ONE_HOST = {1: "1x1", 2: "1x2", 4: "2x2", 8: "2x4"}
 
 
 class _Tpu(Known, frozen=True):
@@ -68,7 +49,7 @@ class _Tpu(Known, frozen=True):
             "brand": "Google",
             "accelerator": accelerator,
             "chipCount": count,
-            "topology": options.setting(NAME, "topology") or _ONE_HOST.get(count),
+            "topology": options.setting(NAME, "topology") or driver(NAME).table("topologies").get(str(count)),
         }
         devices = [{"name": name, "attributes": typed({"index": i, **common})} for i, name in enumerate(names)]
         return Inventory(
@@ -92,18 +73,19 @@ def _device_file(pci: PciDevice) -> str | None:
 
 
 def _accelerator(instance_type: str | None) -> str | None:
-    return _FAMILIES.get((instance_type or "").partition("-")[0])
+    return driver(NAME).table("families").get((instance_type or "").partition("-")[0])
 
 
 def _generation(accelerator: str) -> str:
     if _OWN_GENERATION.match(accelerator):
         return accelerator
-    if accelerator not in _GENERATIONS:
+    known = driver(NAME).table("generations")
+    if accelerator not in known:
         raise UsageError(
             f"{NAME}: accelerator {accelerator!r} is unknown to the driver",
-            hint=f"it knows {', '.join(_GENERATIONS)} and names such as tpu7x",
+            hint=f"it knows {', '.join(known)} and names such as tpu7x",
         )
-    return _GENERATIONS[accelerator]
+    return known[accelerator]
 
 
 def _count(options: Options) -> int | None:

@@ -152,6 +152,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     ``images`` are the names of its container images, without registry and tag.
     ``other_taints``: who else taints its devices, with keys that are not known.
     ``chart``: values without which the driver's Helm chart installs neither its classes nor the part that publishes.
+    ``tables`` are those that the driver's own code has, for its module here.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     other_taints: str = ""
     images: tuple[str, ...] = ()
     chart: str = ""
+    tables: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -197,6 +199,10 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     def newest(self) -> str:
         """The tag of the newest release; of a driver without releases, the name of its last version."""
         return self.tags.get(self.released, (self.released,))[-1]
+
+    def table(self, name: str) -> Mapping[str, str]:
+        """A table of the driver's own code; empty in a pack that lacks it."""
+        return self.tables.get(name, {})
 
     @property
     def judges_slices(self) -> bool:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import pytest
+
+from dractl.drivers import Options, render
+from dractl.drivers.hardware import machine
 from dractl.lint import lint
 from dractl.manifests import load
 from dractl.model import Target
@@ -132,3 +136,23 @@ def test_what_a_slice_has_and_nobody_knows_is_told() -> None:
 def test_a_note_holds_no_name_that_no_server_takes() -> None:
     text = SLICE.format(attributes="'##[group]': {string: x}, type: {string: gpu}")
     assert lint(load(["-"], stdin=text.encode()), Target.of("1.37")).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("product", "name", "brand", "memory"),
+    [
+        ("A800", "NVIDIA A800-SXM4-80GB", "Nvidia", "80Gi"),
+        ("H800", "NVIDIA H800", "Nvidia", "81559Mi"),
+        ("H20", "NVIDIA H20", "Nvidia", "97871Mi"),
+        ("H200-NVL", "NVIDIA H200 NVL", "Nvidia", "143771Mi"),
+        ("RTX-A6000", "NVIDIA RTX A6000", "NvidiaRTX", "49140Mi"),
+        ("RTX-4090", "NVIDIA GeForce RTX 4090", "GeForce", "24564Mi"),
+    ],
+)
+def test_products_as_nvidia_smi_prints_them(product: str, name: str, brand: str, memory: str) -> None:
+    """NVIDIA/open-gpu-kernel-modules README.md for the names; nvidia-smi for memory and brand."""
+    rendered = render(machine(product), Options("node", Target.of("1.37")), ["gpu.nvidia.com"])
+    (device,) = rendered.slices[0]["spec"]["devices"]
+    assert device["attributes"]["productName"] == {"string": name}
+    assert device["attributes"]["brand"] == {"string": brand}
+    assert device["capacity"]["memory"]["value"] == memory

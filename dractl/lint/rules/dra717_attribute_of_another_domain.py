@@ -90,13 +90,15 @@ def check(run: Run) -> Iterator[Advice]:
         message = (
             f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}"
         )
-        yield replace(
-            read.advice(
-                f"{message}: the selector {effect}"
-                + (f", unless {known.extension} adds it" if known.extension else ""),
-                help=f"its domains are {', '.join(sorted(known.domains))}",
-            ),
-            offset=lookup.domain_start,
-            end=lookup.domain_end,
-            fix=fix,
+        yield read.driver.soften(
+            replace(
+                read.advice(
+                    f"{message}: the selector {effect}"
+                    + (f", unless {known.extension} adds it" if known.extension else ""),
+                    help=f"its domains are {', '.join(sorted(known.domains))} ({read.driver.known_to})",
+                ),
+                offset=lookup.domain_start,
+                end=lookup.domain_end,
+                fix=fix,
+            )
         )

@@ -52,7 +52,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.published import selections
+from dractl.lint.published import judged, selections
 from dractl.model.names import without_domain
 from dractl.model.nearest import nearest_names
 from dractl.objects import mapping
@@ -99,14 +99,16 @@ def check(run: Run) -> Iterator[Advice]:
                 continue
             meant = _meant(key, rows) if row is None else None
             path = (*request.path, "capacity", "requests", key)
-            yield Advice(
-                selection.subject,
-                path,
-                f"no device satisfies this: {_why(wanted.driver.name, key, row, meant, selection.types)}",
-                help=f"`dractl rule {wanted.driver.name}` lists what its devices have",
-                key=True,
-                confidence="likely",
-                fix=Replacement(f"replace by {meant}", path, meant, key=True, safe=False) if meant else None,
+            yield judged(run, wanted.driver).soften(
+                Advice(
+                    selection.subject,
+                    path,
+                    f"no device satisfies this: {_why(wanted.driver.name, key, row, meant, selection.types)}",
+                    help=f"`dractl rule {wanted.driver.name}` lists what its devices have ({wanted.driver.known_to})",
+                    key=True,
+                    confidence="likely",
+                    fix=Replacement(f"replace by {meant}", path, meant, key=True, safe=False) if meant else None,
+                )
             )
 
 
