@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
+from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.kinds import KINDS
 from dractl.cluster.state import map_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
+from dractl.model.quantity import PLENTY
 from dractl.scheduler.attempt import nodes_of
+from dractl.scheduler.extended import provided
+from dractl.scheduler.snapshot import pod_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from dractl.cluster.state import ClusterState, Key
 
@@ -27,6 +32,9 @@ def without(state: ClusterState, target: str, namespace: str | None) -> ClusterS
     word, _, rest = target.partition("/")
     kind = KINDS.get(word.lower())
     if kind not in _KINDS:
+        named = next((f"{k}/{target}" for k in _KINDS if any(key[1] == target for key in state.all(k))), None)
+        if named is not None:
+            raise UsageError(f"--without {target}: missing kind", hint=f"write {named.lower()}")
         near = nearest(word, ("pod", "node", "claim"))
         raise UsageError(
             f"--without takes pod/NAME, node/NAME or claim/NAME, not {target!r}",
@@ -59,23 +67,26 @@ def _key(state: ClusterState, kind: str, name: str, namespace: str | None) -> Ke
     raise InputError(f"no {kind.lower()} {name}", hint=f"there is {near}" if near else None)
 
 
-def added(state: ClusterState, nodes: ClusterState, count: int, number: int) -> ClusterState:
+def added(state: ClusterState, nodes: ClusterState, count: int, name: str) -> ClusterState:
     """The cluster with ``count`` more nodes like those of ``nodes``, its slices and classes included. The new nodes are
-    called ``added-NUMBER-1`` and so on."""
+    called ``NAME-1`` and so on, from the first number that no node has."""
     state = _with_nodes(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
     names = dict.fromkeys(text_at(value, "spec", "nodeName") for value in nodes.all("ResourceSlice").values())
-    for copy in range(count):
-        for place, old in enumerate(name for name in names if name):
-            new = f"added-{number}-{copy * len(names) + place + 1}"
+    free = (new for number in itertools.count(1) if state.get("Node", ("", new := f"{name}-{number}")) is None)
+    for _ in range(count):
+        for old in filter(None, names):
+            new = next(free)
             labels = {**map_at(nodes.get("Node", ("", old)), "metadata", "labels"), "kubernetes.io/hostname": new}
-            objects["", new] = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": new, "labels": labels}}
-            for (_, name), value in nodes.all("ResourceSlice").items():
+            status = {"status": known} if (known := map_at(nodes.get("Node", ("", old)), "status")) else {}
+            node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": new, "labels": labels}, **status}
+            objects["", new] = node
+            for (_, slice_name), value in nodes.all("ResourceSlice").items():
                 spec = map_at(value, "spec")
                 if spec.get("nodeName") == old:
                     pool = {**map_at(spec, "pool"), "name": _renamed(text_at(spec, "pool", "name"), old, new)}
-                    metadata = {"name": f"{name}-{new}"}
+                    metadata = {"name": f"{slice_name}-{new}"}
                     slices["", metadata["name"]] = {
                         **value,
                         "metadata": metadata,
@@ -85,6 +96,21 @@ def added(state: ClusterState, nodes: ClusterState, count: int, number: int) -> 
         raise InputError("--add: no ResourceSlice of a node in it")
     classes = {key: v for key, v in nodes.all("DeviceClass").items() if state.get("DeviceClass", key) is None}
     return state.with_objects({"Node": objects, "ResourceSlice": slices, "DeviceClass": classes})
+
+
+def unknown(pod: Raw, room: Mapping[str, Any], provided: Container[str]) -> list[str]:
+    """The resources that a pod asks for of which a described node's amount is not known: it has no ``room`` at all, or
+    plenty. Those that classes provide are devices."""
+    asked = (name for name in pod_requests(map_at(pod, "spec")) if name not in provided)
+    return sorted(name for name in asked if not name.startswith(IMPLICIT_PREFIX) and room.get(name, PLENTY) == PLENTY)
+
+
+def unjudged(state: ClusterState, pod: Raw) -> tuple[str, ...]:
+    """:func:`unknown` of the nodes that nobody has seen: they have no uid."""
+    devices = provided(state.classes)
+    nodes = (node for node in state.all("Node").values() if not text_at(node, "metadata", "uid"))
+    rooms = (map_at(node, "status", "allocatable") for node in nodes)
+    return tuple(sorted({name for room in rooms for name in unknown(pod, room, devices)}))
 
 
 def _renamed(pool: str, old: str, new: str) -> str:

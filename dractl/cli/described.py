@@ -64,12 +64,12 @@ def compare(
 
 
 def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> Described:
-    from dractl.drivers.hardware import labels_of, setter
+    from dractl.drivers.hardware import labels_of, room_of, setter
 
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}
     there = published.described(spec, target, configured=configured)
-    return Described(classes.merged(there), known, setters)
+    return Described(classes.merged(there), known, room_of(spec), setters)
 
 
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:

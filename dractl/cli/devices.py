@@ -14,6 +14,7 @@ from dractl.capacity.placing import BUDGET
 from dractl.cel import environment
 from dractl.cli import common, completing, source, terminal, watching
 from dractl.cluster.devices import Devices
+from dractl.cluster.sources import sort_out
 from dractl.cluster.state import maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
 from dractl.model import Target
@@ -116,6 +117,10 @@ def command(
         raise UsageError("-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices")
     states = frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(",")) if state else None
 
+    names = sort_out(arguments or [], (), ()).names
+    if names:
+        raise InputError(f"{names[0]}: no such file", hint="devices takes files; --node, --driver and --class choose")
+
     def once() -> str:
         cluster = source.read(
             arguments or [],
@@ -133,8 +138,6 @@ def command(
             config=config,
             isolated=isolated,
         )
-        if cluster.sources.names:
-            raise InputError(f"no file {cluster.sources.names[0]}", hint="name what to list with --node, --driver ...")
         if alignment and output in ("table", "wide", "svg"):
             return _alignment(_uses(cluster, node), output, output_file)
         return _report(cluster, node, driver, device_class, selector, states, by=by, output=output, to_file=output_file)

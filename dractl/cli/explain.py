@@ -11,7 +11,7 @@ from dractl.cli import common, completing, driver_options, source, terminal, wat
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
-from dractl.cluster.state import maps_at
+from dractl.cluster.state import GROUPS, maps_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, everything, explain_each, find, labelled
 from dractl.explain.around.each import without_question
@@ -129,6 +129,7 @@ def command(
             user=user,
             groups=groups or [],
             partly=True,
+            described=bool(hardware),
             kubernetes_version=kubernetes_version,
             feature_gates=feature_gates,
             config=config,
@@ -243,7 +244,7 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
     state, where = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
-        raise InputError("there is nothing to explain: no pod and no claim", hint=_what_is_there(state))
+        raise InputError(_nothing(state), hint=_what_is_there(state))
     check_namespace(state, where)
     narrowed = where is not None and selector is None
     waiting = sorted(question.key[0] for question in everything(state, None)) if narrowed else []
@@ -298,6 +299,14 @@ def _tell_what_is_missing(cluster: Cluster) -> None:
             "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml, "
             "then -f dra.yaml"
         )
+
+
+def _nothing(state: ClusterState) -> str:
+    """That a file has nothing to ask about; of one workload, why."""
+    workloads = [(kind, key[1]) for kind in state.kinds if kind not in GROUPS for key in state.all(kind)]
+    if len(workloads) == 1:
+        return f"{workloads[0][0]} {workloads[0][1]} uses no claim"
+    return "no pod or claim in the input"
 
 
 def _what_is_there(state: ClusterState) -> str:

@@ -12,7 +12,7 @@ from typer import Argument, Exit, Option
 from dractl.capacity import changes, copies, inventory, most, place, stranded
 from dractl.capacity.aligned import aligned as aligned_of
 from dractl.capacity.shapes import is_shape, of_shape
-from dractl.cli import common, completing, source, terminal
+from dractl.cli import common, completing, published, source, terminal
 from dractl.cluster import sources
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
@@ -81,6 +81,19 @@ AlignedOnly = Annotated[
     bool,
     Option("--aligned", help="Count only copies whose devices are as near to each other as their node allows."),
 ]
+Hardware = Annotated[
+    list[str] | None,
+    Option(
+        "--hardware",
+        metavar="SPEC[*N]",
+        help="Like --add; without files and --devices no cluster is asked: these are all the nodes. Repeatable.",
+        autocompletion=completing.comma_list(completing.machines),
+    ),
+]
+More = Annotated[
+    list[str] | None,
+    Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
+]
 Shapes = Annotated[
     str | None,
     Option(
@@ -94,6 +107,7 @@ Output = Annotated[str, common.output_option(FORMATS)]
 
 def command(
     name: Name = None,
+    more: More = None,
     files: source.Files = None,
     devices: source.Devices = None,
     namespace: source.Namespace = None,
@@ -102,6 +116,7 @@ def command(
     aligned: AlignedOnly = False,
     without: Without = None,
     add: Add = None,
+    hardware: Hardware = None,
     shapes: Shapes = None,
     node: Node = None,
     context: source.Context = None,
@@ -130,12 +145,17 @@ def command(
     if (name is None) == (shapes is None):
         raise UsageError("name one shape or object to place, or several with --shapes", hint="dractl fit gpu=2,nic=1")
     own = [name] if name is not None and Path(name).is_file() else []
+    added = [*(add or []), *(hardware or [])]
+    for spec in added:
+        published.check(spec.partition("*")[0])
+    files = [*(files or []), *(more or [])]
     cluster = source.read(
         [],
-        [*(files or []), *own] if files or devices else files or [],
+        [*files, *own] if files or devices or hardware else files,
         devices or [],
         namespace=namespace,
         everywhere=namespace is None,
+        described=bool(hardware),
         context=context,
         kubeconfig=kubeconfig,
         user=user,
@@ -145,7 +165,7 @@ def command(
         config=config,
         isolated=isolated,
     )
-    state = _changed(cluster, without or [], add or [], node)
+    state = _changed(cluster, without or [], added, node)
     names = (split(shapes) if ";" in shapes else shapes.split(",")) if shapes else _shapes(name or "")
     subjects = [_subject(cluster, state, one.strip(), own, constrained=not aligned) for one in names]
     for one in subjects:
@@ -239,9 +259,7 @@ def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | N
     state, devices = cluster.state, 0
     for target in without:
         state = changes.without(state, target, cluster.namespace)
-    for number, text in enumerate(add, 1):
-        from dractl.cli import published
-
+    for text in add:
         what, _, count = text.partition("*")
         if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
             raise UsageError(f"--add accepts NODES*N with a number of nodes, not {text!r}")
@@ -253,7 +271,7 @@ def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | N
             raise UsageError(
                 f"--add {text} makes {devices:,} devices", hint=f"at most {_ADDED:,} can be added; try fewer nodes"
             )
-        state = changes.added(state, nodes, int(count or 1), number)
+        state = changes.added(state, nodes, int(count or 1), published.node_name(what))
     return state if node is None else changes.only_node(state, node)
 
 

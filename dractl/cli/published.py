@@ -13,7 +13,7 @@ from dractl.cli.node import read_node
 from dractl.cluster import sources
 from dractl.cluster.state import text_at
 from dractl.drivers import Options, find, names, render
-from dractl.drivers.hardware import labels_of, machine
+from dractl.drivers.hardware import labels_of, machine, room_of
 from dractl.drivers.hardware.names import every
 from dractl.drivers.hardware.spec import machines as of_line
 from dractl.drivers.network import read as of_files
@@ -218,6 +218,12 @@ def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
     return [item.text for request in requests for item in request.selectors]
 
 
+def check(source: str) -> None:
+    """Raises UsageError for nodes to add that are neither a file nor a machine that is known."""
+    if not Path(source).exists():
+        machine(source)
+
+
 def nodes(source: str, target: Target) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
@@ -228,5 +234,7 @@ def nodes(source: str, target: Target) -> ClusterState:
     if not rendering.slices:
         raise InputError(f"--add {source}: no known driver would publish a device there")
     metadata = {"name": "node-1", "labels": labels_of(source)}
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    if room := room_of(source):
+        node["status"] = {"allocatable": room}
     return sources.of_objects([*rendering.objects, node]).on({"node-1": (added, "hardware")})

@@ -94,6 +94,7 @@ def read(
     groups: Sequence[str] = (),
     partly: bool = False,
     vital: frozenset[str] | None = None,
+    described: bool = False,
     kubernetes_version: str | None,
     feature_gates: str | None,
     config: common.Config,
@@ -101,13 +102,14 @@ def read(
 ) -> Cluster:
     """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
     caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
-    :func:`dractl.cluster.live.read`. Raises DractlError."""
+    :func:`dractl.cluster.live.read`; ``described``: no cluster is asked, since options describe its nodes. Raises
+    DractlError."""
     require("this command")
 
     release, gates = common.asked(
         kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
     )
-    sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices))
+    sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices), described=described)
     kinds: Mapping[str, str] = {}
     with without_collecting():
         state = files_alone = _of_files(sources, namespace, release)

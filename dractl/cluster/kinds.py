@@ -95,13 +95,20 @@ def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: 
         return f"there are {', '.join(list(names)[:8])}"
     if not any(state.has(kind) for kind in kinds):
         return f"there is no {' and no '.join(kinds)} at all"
-    return None
+    there = [f"{_word(kind)}/{key[1]}" for kind, key in here]
+    more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+    return f"there is {', '.join(there[:3])}{more}" if there else None
+
+
+def _word(kind: str) -> str:
+    """A kind as people type it."""
+    words = (word for word, known in KINDS.items() if known == kind)
+    return next((word for word in words if len(word) > 2), kind.lower())
 
 
 def _whole(state: ClusterState, name: str, namespace: str | None) -> str:
     """The workload of a name, as people type it."""
     for kind in state.kinds:
         if kind not in GROUPS and any(key[1] == name and namespace in (None, key[0]) for key in state.all(kind)):
-            word = next((word for word, known in KINDS.items() if known == kind), kind.lower())
-            return f"; {word}/{name} asks about all of its pods"
+            return f"; {_word(kind)}/{name} asks about all of its pods"
     return ""

@@ -23,19 +23,23 @@ _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zi
 
 
 class Sources(Struct, frozen=True):
-    """The requested input: names of subjects, files to read, and the origin of devices."""
+    """The requested input: names of subjects, files to read, and the origin of devices; ``described``: machines that
+    an option describes are all the nodes where neither files nor devices are named."""
 
     names: tuple[str, ...]
     files: tuple[str, ...]
     devices: tuple[str, ...] = ()
+    described: bool = False
 
     @property
     def live(self) -> bool:
         """True if a cluster is queried."""
-        return "cluster" in self.devices or not (self.files or self.devices)
+        return "cluster" in self.devices or not (self.files or self.devices or self.described)
 
 
-def sort_out(arguments: Sequence[str], files: Sequence[str], devices: Sequence[str]) -> Sources:
+def sort_out(
+    arguments: Sequence[str], files: Sequence[str], devices: Sequence[str], *, described: bool = False
+) -> Sources:
     """Tells names from files among the arguments: what exists, or ends like one, is a file."""
     names: list[str] = []
     found = list(files)
@@ -46,7 +50,7 @@ def sort_out(arguments: Sequence[str], files: Sequence[str], devices: Sequence[s
             found.append(argument)
         else:
             names.append(argument)
-    return Sources(tuple(names), tuple(found), tuple(devices))
+    return Sources(tuple(names), tuple(found), tuple(devices), described)
 
 
 def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:

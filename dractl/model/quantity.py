@@ -71,6 +71,10 @@ def _strip_factors(number: int, base: int) -> tuple[int, int]:
     return number, times
 
 
+PLENTY = "1P"
+"""More of a resource than any pod asks for: the amount where it is not known."""
+
+
 @total_ordering
 class Quantity:
     """An exact number with the format in which it was written. Immutable; equal and ordered by number alone.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dractl.capacity.changes import unjudged
 from dractl.cluster.rights import WHOLE
 from dractl.explain.answer import plain
 from dractl.facts import current
@@ -110,6 +111,7 @@ def fit_value(
             {"driver": s.driver, "pcieRoot": s.pcie_root, "node": s.node, "devices": list(s.devices), "why": s.why}
             for s in stranded
         ],
+        **({"unjudged": list(out)} if (out := unjudged(found.subject.state, found.subject.pod)) else {}),
         "most": None if most is None else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
     }
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.capacity.changes import unjudged
 from dractl.report.alignment import percent
 from dractl.report.plain import printable, wrap
 from dractl.report.table import table
@@ -209,6 +210,9 @@ def fit(
         number = f"at least {number}: the search ended undecided"
     if aligned is not None:
         number += f", {aligned.first} of them with the best alignment"
+    left_out = unjudged(found.subject.state, found.subject.pod)
+    if left_out:
+        number += f", by devices: {', '.join(left_out)} not judged"
     name = found.subject.name
     lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
     if aligned is not None:

@@ -47,7 +47,7 @@ def from_json(value: object) -> Machine:
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != SCHEMA:
         raise InputError(
-            f"is not a machine snapshot: schema is {schema!r}",
+            "is not a machine snapshot: " + ("it has no field schema" if schema is None else f"schema is {schema!r}"),
             hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
         )
     machine = wire.decode(Machine, value)

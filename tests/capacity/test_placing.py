@@ -132,7 +132,7 @@ def test_what_if_without_node_objects() -> None:
     near, far = gpus("x", "r", "r"), gpus("x", "r")
     near["spec"]["pool"]["name"], far["spec"]["pool"]["name"] = "x-near", "far"
     far["metadata"]["name"] = "other"
-    assert counted(added(state, state_of(near, far), 2, 1)) == {"a": 2, "b": 1, "added-1-1": 3, "added-1-2": 3}
+    assert counted(added(state, state_of(near, far), 2, "h")) == {"a": 2, "b": 1, "h-1": 3, "h-2": 3}
 
 
 def test_without_and_with_more_nodes() -> None:
@@ -141,12 +141,12 @@ def test_without_and_with_more_nodes() -> None:
     assert place(asked, FEATURES).fits == 2
     smaller = without(state, "node/b", None)
     assert place(subject(smaller, "template/one", "ml"), FEATURES).fits == 1
-    larger = added(state, state_of(gpus("x", "r", "r", "r")), 2, 1)
+    larger = added(state, state_of(gpus("x", "r", "r", "r")), 2, "h")
     assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {
         "a": 1,
         "b": 1,
-        "added-1-1": 3,
-        "added-1-2": 3,
+        "h-1": 3,
+        "h-2": 3,
     }
     assert fits(place(subject(only_node(state, "b"), "template/one", "ml"), FEATURES)) == {"b": 1}
 

@@ -1,4 +1,4 @@
-"""dractl fit --add: nodes that do not exist yet."""
+"""dractl fit --add and --hardware: nodes that do not exist yet."""
 
 from __future__ import annotations
 
@@ -55,3 +55,42 @@ def test_an_unknown_machine_is_not_added(tmp_path: Path, capsys: pytest.CaptureF
     assert "did you mean p5.48xlarge?" in capsys.readouterr().err
     assert main([*arguments, "p5.48xlarge*0"]) == 2
     assert "--add accepts NODES*N" in capsys.readouterr().err
+
+
+def fit(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["fit", "--isolated", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two copies have devices; a copy wants 64 of 96 CPUs."""
+    wants = "resources: {requests: {cpu: 64}, claims"
+    (tmp_path / "web.yaml").write_text(
+        WORKLOAD.replace("resources: {claims", wants).replace("p5.48xlarge}", "p5.48xlarge}\n      tolerations: []")
+    )
+    common = ["-f", str(tmp_path / "web.yaml"), "deploy/web", "-o", "json", "--add"]
+    code, out, _ = fit(capsys, *common, "p5.48xlarge")
+    found = json.loads(out)
+    assert (code, found["fits"], found["unjudged"]) == (0, 2, ["cpu"])
+    free = WORKLOAD.replace("resources: {claims", wants).replace(
+        "      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", ""
+    )
+    (tmp_path / "web.yaml").write_text(free)
+    code, out, _ = fit(capsys, *common, "8xH100,cpus=96")
+    found = json.loads(out)
+    assert (code, found["fits"], "unjudged" in found) == (0, 1, False)
+    code, out, _ = fit(capsys, "-f", str(tmp_path / "web.yaml"), "deploy/web", "--add", "8xH100")
+    assert "2 more fit, by devices: cpu not judged" in out
+
+
+def test_described_machines_are_all_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    """No cluster is asked: there is none here."""
+    code, out, _ = fit(capsys, "gpu=2", "--hardware", "dgx-h100*3")
+    assert (code, "12 more fit" in out, "dgx-h100-1, dgx-h100-2, dgx-h100-3" in out) == (0, True, True)
+
+
+def test_a_wrong_machine_is_said_before_a_cluster_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--hardware", "--add"):
+        code, _, err = fit(capsys, "gpu=2", option, "dgx-h10")
+        assert (code, "did you mean dgx-h100?" in err) == (2, True)

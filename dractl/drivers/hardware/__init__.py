@@ -10,11 +10,13 @@ from dractl.drivers.hardware.build import as_node
 from dractl.drivers.hardware.labels import of, setter
 from dractl.drivers.hardware.spec import is_file, parse
 from dractl.errors import InputError, UsageError
+from dractl.model.quantity import PLENTY
+from dractl.topology import cpulist
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine
 
-__all__ = ["as_node", "labels_of", "machine", "setter"]
+__all__ = ["as_node", "labels_of", "machine", "room_of", "setter"]
 
 
 def machine(spec: str) -> Machine:
@@ -26,6 +28,21 @@ def machine(spec: str) -> Machine:
         return build.machine(layout)
     except UsageError as error:  # of the machine as a whole, so of no line
         raise InputError(error.message.removeprefix("--hardware: "), place=spec, hint=error.hint) from error
+
+
+_NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi", "pods")
+
+
+def room_of(spec: str) -> dict[str, str]:
+    """``status.allocatable`` of the node of such a machine: CPUs and memory as its description says them (what kubelet
+    keeps for the system is not known, and not taken off), :data:`PLENTY` of what it does not say; empty if it says
+    neither. Raises UsageError, and InputError."""
+    found = machine(spec)
+    online, memory = found.cpus.online, found.host.memory_bytes
+    known = {"cpu": str(len(cpulist.parse(online)))} if online else {}
+    if memory is not None:
+        known["memory"] = str(memory)
+    return dict.fromkeys(_NATIVE, PLENTY) | known if known else {}
 
 
 def labels_of(spec: str) -> dict[str, str]:

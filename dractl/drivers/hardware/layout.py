@@ -149,6 +149,9 @@ def size(value: object) -> int:
 
 def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
     """The error for a key that does not exist: the nearest one, and all of them."""
+    counted = {name.lower(): name for name in products()}.get(key.lower().removesuffix("s"))
+    if counted is not None:
+        return UsageError(f"--hardware: {key!r} is no key", hint=f"a count stands in front: 4x{counted}")
     near = nearest_names(key, known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
     return UsageError(f"--hardware: unknown key {key!r}{suggestion}", hint=f"keys are {', '.join(known)}")
@@ -158,6 +161,8 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     """The error for a name that is neither a product nor a machine: the nearest ones."""
     known = {name.lower(): name for name in (*products(), *machines)}
     family = [name for name in (*names.beginning(text), *beginning(text)) if name.lower() in known][:_NEAR]
+    if text[:1] in ("x", "X") and text[1:].lower() in known:
+        return UsageError(f"--hardware: {text!r} has no count", hint=f"write 8x{known[text[1:].lower()]}")
     near = family or [known[name] for name in get_close_matches(text.lower(), known, 3, 0.6)]
     message = f"--hardware: unknown machine or product {text!r}"
     lists = "`dractl render --list-hardware` lists the machines"

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from dractl.allocation import IMPLICIT_PREFIX
+from dractl.capacity.changes import unknown
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.explain.around.unlabelled import Needed, of_pod, of_slices, with_needed
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
 from dractl.scheduler.extended import provided
-from dractl.scheduler.snapshot import REQUIRED, pod_requests
+from dractl.scheduler.snapshot import REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.cluster import ClusterState
@@ -28,11 +28,12 @@ _MOST = 8  # selectors of slices that are assumed to match, one after the other
 
 
 class Described(Struct, frozen=True):
-    """A machine that nobody has: what drivers would publish there, known labels of its node, and the components that
-    set those of them that only some clusters have."""
+    """A machine that nobody has: what drivers would publish there, known labels and resources of its node, and the
+    components that set those labels that only some clusters have."""
 
     published: ClusterState
     labels: Mapping[str, str] = field(default_factory=dict)
+    room: Mapping[str, str] = field(default_factory=dict)
     setters: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -96,7 +97,7 @@ class _Machine:
             found, needs = self._assuming(question, ())
             return Answer(self.name, found, needs)
         question, unjudged = _by_itself(question)
-        unjudged = (*_other_resources(question.value, provided(self.state.classes)), *unjudged)
+        unjudged = (*unknown(question.value, self.described.room, provided(self.state.classes)), *unjudged)
         found, needs = self._assuming(question, of_pod(question.value, self.described.labels))
         return Answer(self.name, found, needs, self._set_by(question.value), unjudged)
 
@@ -122,7 +123,9 @@ class _Machine:
         explainer = self.explainers.get(needs)
         if explainer is None:
             metadata = {"name": self.node, "labels": with_needed(self.described.labels, needs)}
-            node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+            node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+            if self.described.room:
+                node["status"] = {"allocatable": dict(self.described.room)}
             state = self.state.replace("Node", ("", self.node), node)
             explainer = self.explainers[needs] = Explainer(state, self.features, self.options)
         return explainer.explain(question)
@@ -146,12 +149,6 @@ def _agreeing(wanted: Iterable[tuple[Needed, ...]]) -> tuple[Needed, ...]:
             values |= {each.key: each.value for each in needs}
             found += needs
     return tuple(found)
-
-
-def _other_resources(pod: Raw, devices: Container[str]) -> list[str]:
-    """The resources that a pod requests of its node, without those that are devices: how much a node has is unknown."""
-    asked = pod_requests(map_at(pod, "spec"))
-    return sorted(name for name in asked if name not in devices and not name.startswith(IMPLICIT_PREFIX))
 
 
 def _by_itself(question: Question) -> tuple[Question, tuple[str, ...]]:
