@@ -64,7 +64,10 @@ def not_found(
             f"no {noun} {name}{where} can be seen: {resources} may not be read",
             hint=f"an administrator can allow it: {state.rights.grant}",
         )
-    return InputError(f"no {noun} {name}{where}", hint=_instead(state, kinds, name, namespace) or otherwise)
+    return InputError(
+        f"no {noun} {name}{where}",
+        hint=_instead(state, kinds, name, namespace) or otherwise or _there(state, kinds, namespace),
+    )
 
 
 def check_namespace(state: ClusterState, namespace: str | None) -> None:
@@ -95,9 +98,14 @@ def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: 
         return f"there are {', '.join(list(names)[:8])}"
     if not any(state.has(kind) for kind in kinds):
         return f"there is no {' and no '.join(kinds)} at all"
-    there = [f"{_word(kind)}/{key[1]}" for kind, key in here]
-    more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-    return f"there is {', '.join(there[:3])}{more}" if there else None
+    return None
+
+
+def _there(state: ClusterState, kinds: tuple[str, ...], namespace: str | None) -> str | None:
+    """The first of what there is."""
+    found = [f"{_word(kind)}/{key[1]}" for kind in kinds for key in state.all(kind) if namespace in (None, key[0])]
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return f"there is {', '.join(found[:3])}{more}" if found else None
 
 
 def _word(kind: str) -> str:

@@ -49,7 +49,7 @@ def find(
     if not slash:
         found = _named(state, "Pod", text, namespace) or _named(state, "ResourceClaim", text, namespace)
         if not found:
-            raise not_found(state, ("Pod", "ResourceClaim"), text, namespace, _WITHOUT_NAME)
+            raise not_found(state, ("Pod", "ResourceClaim"), text, namespace)
         return found
     kind = kind_of(state, word, kinds, _KINDS)
     found = _named(state, kind, name, namespace)
@@ -60,7 +60,7 @@ def find(
         where = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
         pods = _pending_first([q for space in where for q in _owned(state, kind, (space, name))])
     if not pods:
-        raise not_found(state, (kind,), name, namespace, _WITHOUT_NAME)
+        raise not_found(state, (kind,), name, namespace)
     return pods
 
 
