@@ -352,7 +352,7 @@ def test_a_file_that_is_missing_or_broken(tmp_path: Path, capsys: pytest.Capture
 def test_nothing_to_explain_says_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "-f", dump(tmp_path, CLASS, node("node-1")))
     assert code == 3
-    assert "nothing to explain" in err
+    assert "no pod or claim in the input" in err
     assert "1 DeviceClass, 1 Node" in err
 
 

@@ -94,7 +94,7 @@ def test_what_somebody_writes_meanwhile_stays(
     path = here / next(word for word in command if word.endswith(".yaml"))
     written = path.read_text()
     if moment == "read":  # by lint or migrate, before the bytes to be edited are looked at
-        module = "dractl.cli.lint.lint" if command[0] == "lint" else "dractl.cli.migrate.load_readable"
+        module = "dractl.cli.lint.report_on" if command[0] == "lint" else "dractl.cli.migrate.load_readable"
         owner = import_module(module.rpartition(".")[0])
         after(monkeypatch, owner, module.rpartition(".")[2], lambda: change(path))
     elif moment == "compared":
