@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from dractl.model import Target
 
 _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
+_DEPTH = 32
+_MAIN = ("mainContainer", "model")
+"""The keys of single containers: of Dynamo's ``extraPodSpec`` (ai-dynamo/dynamo deploy/operator api/v1alpha1 common.go
+ExtraPodSpec) and of KServe's ``predictor`` (kserve/kserve pkg/apis/serving/v1beta1 predictor_model.go ModelSpec)."""
 _CONTAINERS = ("initContainers", "containers")
 _ROOT = ("spec",)
 _OF_VALUES = frozenset({"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"})
@@ -35,6 +40,33 @@ def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
     for path, spec in specs:
         yield from _of_spec(document, path, spec, target)
     yield from _unlisted(document, specs)
+    if group(document.value) not in _OF_VALUES:
+        for path, name in _single(document.value):
+            elsewhere = (spec for at, spec in specs if tuple(at) != tuple(path)[: len(at)])
+            listed = {_name(claim) for spec in elsewhere for claim in items(spec.get("resourceClaims"))}
+            if not listed.intersection(_names(document.at((*path, name)))):
+                spec = {"containers": [document.at((*path, name))]}
+                yield from _without_claims(document, path, spec, {("containers", 0): (*path, name)})
+
+
+def _single(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Pod specs whose main container stands beside the list: their paths, and its key."""
+    if len(path) > _DEPTH:
+        return
+    if isinstance(value, dict):
+        for name in _MAIN:
+            if "resourceClaims" not in value and _names(value.get(name)):
+                yield path, name
+        for name, item in value.items():
+            yield from _single(item, (*path, name))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _single(item, (*path, at))
+
+
+def _names(container: Any) -> set[str]:
+    """The claims that a container names."""
+    return {_name(claim) for claim in items(mapping(_claims(container).get("resources")).get("claims"))}
 
 
 def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Remark]:
@@ -65,8 +97,14 @@ def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:
     return bool(using) and all("image" in item for item in using) and group(document.value) not in _OF_VALUES
 
 
-def _without_claims(document: Document, path: Path, spec: Mapping[str, Any]) -> Iterator[Remark]:
-    """Containers that name claims of a pod that has none; the list may stand at a level above."""
+def _without_claims(
+    document: Document,
+    path: Path,
+    spec: Mapping[str, Any],
+    places: Mapping[tuple[str, int], Path] = MappingProxyType({}),
+) -> Iterator[Remark]:
+    """Containers that name claims of a pod that has none; the list may stand at a level above. ``places`` as in
+    :class:`PodSpec`."""
     wanted = (*path, "resourceClaims")
     for length in range(len(path) - 1, 0, -1):
         holder = mapping(document.at(path[:length]))
@@ -79,7 +117,8 @@ def _without_claims(document: Document, path: Path, spec: Mapping[str, Any]) -> 
     for field in _CONTAINERS:
         for at, container in enumerate(items(spec.get(field))):
             claims = items(mapping(_claims(container).get("resources")).get("claims"))
-            uses = (((*path, field, at, "resources", "claims", number), use) for number, use in enumerate(claims))
+            home = (*places.get((field, at), (*path, field, at)), "resources", "claims")
+            uses = (((*home, number), use) for number, use in enumerate(claims))
             yield from _without_claim(uses, frozenset())
 
 
@@ -150,7 +189,7 @@ def _name(claim: Any) -> str:
 
 
 def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
-    if len(path) > 32:
+    if len(path) > _DEPTH:
         return
     if isinstance(value, dict):
         for name, item in value.items():

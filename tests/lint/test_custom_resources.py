@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lint.written import found
 
 CONTAINERS = "containers: [{name: main, image: x, resources: {claims: [{name: gpu}]}}]"
@@ -37,6 +39,53 @@ def test_claims_one_level_too_high() -> None:
         f"the pods do not get these claims: {at}.resourceClaims belongs at {at}.template.spec.resourceClaims"
     )
     assert finding.position.line == 9
+
+
+CLAIMS = "resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]"
+MODEL = "{image: x, resources: {claims: [{name: gpu}]}}"
+TEMPLATE = f"template: {{spec: {{{CONTAINERS}}}}}"
+KINDS = {
+    "ray.io/v1 RayCluster": f"{{headGroupSpec: {{HIGH rayStartParams: {{}}, {TEMPLATE}}}}}",
+    "leaderworkerset.x-k8s.io/v1 LeaderWorkerSet": (
+        f"{{leaderWorkerTemplate: {{HIGH size: 2, workerTemplate: {{spec: {{{CONTAINERS}}}}}}}}}"
+    ),
+    "jobset.x-k8s.io/v1alpha2 JobSet": (f"{{replicatedJobs: [{{name: a, template: {{spec: {{HIGH {TEMPLATE}}}}}}}]}}"),
+    "kubeflow.org/v1 PyTorchJob": f"{{pytorchReplicaSpecs: {{Worker: {{HIGH replicas: 1, {TEMPLATE}}}}}}}",
+    "trainer.kubeflow.org/v1alpha1 TrainJob": f"{{podTemplateOverrides: [{{HIGH spec: {{{CONTAINERS}}}}}]}}",
+    "serving.kserve.io/v1beta1 InferenceService": f"{{HIGH predictor: {{{CONTAINERS}}}}}",
+    "serving.kserve.io/v1beta1 InferenceService (model)": f"{{HIGH predictor: {{model: {MODEL}}}}}",
+    "nvidia.com/v1alpha1 DynamoGraphDeployment": (
+        f"{{services: {{Decode: {{HIGH extraPodSpec: {{mainContainer: {MODEL}}}}}}}}}"
+    ),
+    "serving.knative.dev/v1 Service": f"{{HIGH {TEMPLATE}}}",
+}
+"""Each kind with the pod that its controller makes; HIGH is one level above that."""
+
+
+def resource(name: str, spec: str) -> str:
+    version, kind = name.split()[:2]
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_without_claims(name: str) -> None:
+    (finding,) = found(resource(name, KINDS[name].replace("HIGH ", "")), "DRA409")
+    assert finding.message == 'claim "gpu" is not in resourceClaims of its pod'
+    assert finding.position.line == 4
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_with_claims_one_level_too_high(name: str) -> None:
+    text = resource(name, KINDS[name].replace("HIGH ", f"{CLAIMS}, "))
+    assert [item.message.startswith("the pods do not get these claims") for item in found(text, "DRA003")] == [True]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_as_it_should_be(name: str) -> None:
+    spec = KINDS[name].replace("HIGH ", "")
+    for begin in ("{containers:", "{model:", "{mainContainer:"):
+        spec = spec.replace(begin, f"{{{CLAIMS}, {begin[1:]}")
+    assert found(resource(name, spec), "DRA409") == found(resource(name, spec), "DRA003") == []
 
 
 def test_values_of_a_chart_may_get_their_claims_from_it() -> None:
