@@ -14,11 +14,12 @@ from dractl.errors import InputError, UsageError
 from dractl.manifests import load_readable
 from dractl.manifests.kustomize import is_kustomization
 from dractl.migration import Migration, classes_for
+from dractl.migration.resources import wanted
 from dractl.model.releases import GATES
 from dractl.report.objects import to_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from dractl.cli.fixing import Change
@@ -96,7 +97,7 @@ def command(
     _report(inputs, migrated, changes, target, keep=keep_requests, output=output, file=output_file, write=write)
     if _complain(inputs, errors):
         raise Exit(InputError.exit_code)
-    if any(_mentions(item.file) for item in inputs.skipped):
+    if inputs.undecided or any(_mentions(item.file) for item in inputs.skipped):
         raise Exit(InputError.exit_code)
     raise Exit(1 if changes and not write else 0)
 
@@ -159,7 +160,7 @@ def _report(
     write: bool,
 ) -> None:
     resources = frozenset[str]().union(*(item.resources for item in migrated))
-    classes, notes = classes_for(resources, target) if keep else ((), ())
+    classes, notes = classes_for(resources, target) if keep else ((), _steps(resources) if changes else ())
     remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
     skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
     diffs = {change.name: fixing.diff(change) for change in changes}
@@ -192,8 +193,32 @@ def _report(
         terminal.notice(str(remark))
     for note in notes:
         terminal.notice(note)
-    if not (resources or remarks or skipped or inputs.unread or any(_mentions(item.file) for item in inputs.broken)):
+    if resources or remarks or inputs.unread or inputs.broken:
+        return
+    if not inputs.skipped:
         terminal.notice("nothing to convert: no container requests a resource of a device plugin")
+    elif not skipped:
+        first, *rest = inputs.skipped
+        more = f" and {len(rest)} more" if rest else ""
+        terminal.notice(f"nothing found in what could be read; {first.file}{more}: skipped, {first.why}")
+
+
+_ORDER = (
+    "order: 1. install {drivers} with {classes}; 2. node by node: drain, stop the device plugin, start the driver (a "
+    "device has one owner); 3. apply the templates, then the workloads; 4. remove the plugin"
+)
+_BACK = (
+    "way back: the manifests as they were; once no claim is allocated, node by node the plugin in place of the driver"
+)
+
+
+def _steps(resources: Iterable[str]) -> tuple[str, ...]:
+    """The order of what is to be done, and the way back."""
+    found = [devices for name in sorted(resources) if (devices := wanted(name)) is not None]
+    drivers = dict.fromkeys(devices.driver for devices in found)
+    classes = dict.fromkeys(devices.device_class for devices in found)
+    what = "class" if len(classes) == 1 else "classes"
+    return _ORDER.format(drivers=", ".join(drivers), classes=f"{what} {', '.join(classes)}"), _BACK
 
 
 def _stages() -> str:
@@ -212,11 +237,10 @@ def _mentions(name: str) -> bool:
 
 def _complain(inputs: Inputs, errors: list[InputError]) -> bool:
     """Reports files that could not be read or changed; True if there are any."""
-    broken = [item for item in inputs.broken if _mentions(item.file)]
-    for item in broken:
+    for item in inputs.broken:
         terminal.complain(f"{item.file}:{item.position.line}:{item.position.column}: {item.message}", hint=item.hint)
     for unread in inputs.unread:
         terminal.complain(f"{unread.file}: {unread.why}", hint=unread.hint)
     for error in errors:
         terminal.complain(str(error), hint=error.hint)
-    return bool(broken or inputs.unread or errors)
+    return bool(inputs.broken or inputs.unread or errors)

@@ -38,7 +38,15 @@ class Prepend(Struct, frozen=True):
     alone: bool = False
 
 
-Change = Remove | Prepend
+class Put(Struct, frozen=True):
+    """Puts a text into the map at ``path``, before its other keys."""
+
+    path: Path
+    key: str
+    value: str
+
+
+Change = Remove | Prepend | Put
 
 
 class Unclear(Exception):
@@ -52,13 +60,32 @@ def change(value: Any, wanted: Change) -> None:
         holder = holder[step]
     if isinstance(wanted, Remove):
         del holder[wanted.path[-1]]
+    elif isinstance(wanted, Put):
+        holder[wanted.key] = wanted.value
     else:
         holder[wanted.key] = [dict(item) for item in wanted.items] + (holder.get(wanted.key) or [])
 
 
 def edit(document: Document, wanted: Change) -> Edit:
     """The edit of the text; raises Unclear where it is not plain."""
+    if isinstance(wanted, Put):
+        return _put(document, wanted)
     return _removed(document, wanted.path) if isinstance(wanted, Remove) else _prepended(document, wanted)
+
+
+def _put(document: Document, wanted: Put) -> Edit:
+    place, present = document.locate(wanted.path), document.at(wanted.path)
+    written = f'{wanted.key}: "{wanted.value}"'
+    if document.line(place.line)[place.column - 1 : place.column] == "{":
+        comma = ", " if present else ""
+        return Edit(_at(place, place.line, place.column + 1), written + comma)
+    if not present:
+        raise Unclear
+    first = document.locate((*wanted.path, next(iter(present))), key=True)
+    indent = document.line(first.line)[: first.column - 1]
+    if indent.strip():
+        raise Unclear
+    return Edit(_at(first, first.line, 1), f"{indent}{written}\n")
 
 
 def _removed(document: Document, path: Path) -> Edit:

@@ -20,6 +20,7 @@ from dractl.manifests.source import Source
 from dractl.migration.edits import Unclear, change, edit
 from dractl.migration.patches import requests_in_patches
 from dractl.migration.plan import Plan, Remark, asked, plan
+from dractl.migration.plugin import installs, sharings
 from dractl.migration.resources import wanted
 from dractl.migration.templates import Template, Templates
 from dractl.model import pod_templates
@@ -62,6 +63,7 @@ class Migration:
             if document.kind == "Node" and document.api_version == "v1"
             for taint in items(mapping(document.value.get("spec")).get("taints"))
         }
+        self._shared = sharings(documents)
         self._templates = Templates(
             {(d.namespace, d.name) for d in documents if d.kind == "ResourceClaimTemplate" and d.name}
         )
@@ -82,12 +84,18 @@ class Migration:
                 continue
             specs = list(_pod_specs(document.value))
             remarks += _elsewhere(document, [path for path, _ in specs])
+            remarks += (Remark(place, why) for place, why in installs(document))
             if specs and is_patch(document, self._kustomizations):
                 remarks += _of_patch(document, specs)
                 continue
             for path, spec in specs:
                 pod = plan(
-                    document, path, spec, partial(self._templates.of, scope, document.namespace), self._tolerates
+                    document,
+                    path,
+                    spec,
+                    partial(self._templates.of, scope, document.namespace),
+                    self._tolerates,
+                    self._shared,
                 )
                 remarks += pod.remarks
                 resources |= pod.resources
@@ -185,6 +193,11 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
     for path, node in _maps(document.value):
         if any(path[: len(spec)] == spec for spec in specs):
             continue
+        for at, covered in enumerate(items(node.get("coveredResources"))):
+            if what := wanted(str(covered)):
+                why = f"map {what.device_class} to it in Kueue's deviceClassMappings"
+                place = document.locate((*path, "coveredResources", at))
+                yield Remark(place, f"{covered} is left as it is: {why}, or no claim counts against this quota")
         for key in node:
             resource = str(key).removeprefix("requests.").removeprefix("limits.")
             if path and path[-1] in ("limits", "requests", "hard", "max", "default") and wanted(resource):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -10,8 +11,8 @@ from msgspec.structs import replace
 
 from dractl.lint.placeholders import holds_placeholder
 from dractl.migration import labels
-from dractl.migration.edits import Change, Prepend, Remove
-from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, wanted, why_not
+from dractl.migration.edits import Change, Prepend, Put, Remove
+from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, parts_of_a_device, wanted, why_not
 from dractl.migration.templates import Shape, Template
 from dractl.objects.values import items, mapping, text
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from dractl.manifests import Document, Position
     from dractl.manifests.documents import Path
+    from dractl.migration.plugin import Sharing
 
 _TOLERATION = (
     "if nodes carry a taint {resource}, add a toleration (--tolerate): the admission plugin ExtendedResourceToleration "
@@ -89,14 +91,15 @@ def plan(
     spec: Mapping[str, Any],
     template_for: Callable[[Shape], Template],
     tolerated: Callable[[str], bool],
+    shared: Mapping[str, Sharing] = MappingProxyType({}),
 ) -> Plan:
     """The plan for the pod specification at ``path``. ``tolerated``: True for a resource if pods are to tolerate the
-    taint that is called as it."""
+    taint that is called as it. ``shared``: the resources that are replicas of devices."""
     pod = asked(document, path, spec)
     if not pod.uses:
         return Plan(document, pod.remarks)
     chosen = _node_labels(document, path, spec, pod.uses)
-    devices = {use: _devices(use, chosen) for use in pod.uses}
+    devices = {use: _divided(_devices(use, chosen), shared.get(use.resource)) for use in pod.uses}
     claims = _claims(spec, devices, template_for)
     made: dict[str, _Claim] = {}
     for claim in claims:
@@ -120,12 +123,35 @@ def plan(
         *([Prepend(path, "tolerations", tolerations, "containers")] if missing else []),
         Prepend(path, "resourceClaims", entries, "containers"),
         *_container_claims(document, pod, claims),
+        *_for_ray(document, path, pod.uses, remarks),
         # A key is removed after what names it as the place before which a list is put.
         *map(Remove, (*pod.keys, *chosen.keys)),
     )
     return Plan(
         document, tuple(remarks), frozenset(resources), changes, tuple(claim.template for claim in made.values())
     )
+
+
+def _divided(devices: Wanted, sharing: Sharing | None) -> Wanted:
+    """The devices that stand for a use, with what is to be known where the plugin hands them out several times."""
+    if sharing is None:
+        return devices
+    return replace(devices, notes=(parts_of_a_device(sharing.resource, sharing.replicas, sharing.source),))
+
+
+def _for_ray(document: Document, path: Path, uses: Sequence[Use], remarks: list[Remark]) -> Iterator[Put]:
+    """Ray counts the GPUs of its container by the limits (ray-project/kuberay ray-operator/controllers/ray/common
+    pod.go generateRayStartCommand): without them it has to be told."""
+    group = path[:-2]
+    count = sum(use.count for use in uses if use.container[-2:] == ("containers", 0) and use.resource.endswith("gpu"))
+    if not (document.kind or "").startswith("Ray") or path[-2:] != ("template", "spec") or not count:
+        return
+    params = (*group, "rayStartParams")
+    if not isinstance(document.at(params), dict):
+        place = document.locate(group, key=True)
+        remarks.append(Remark(place, f'Ray no longer sees the limit: add rayStartParams: {{num-gpus: "{count}"}}'))
+    elif "num-gpus" not in document.at(params):
+        yield Put(params, "num-gpus", str(count))
 
 
 def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Asked:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GPU, MIG = "gpu.nvidia.com", "mig.nvidia.com"
 SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
-_SHARED = ".shared"  # renameByDefault of k8s-device-plugin's sharing configuration (api/config/v1/replicas.go)
+SHARED = ".shared"  # renameByDefault of k8s-device-plugin's sharing configuration (api/config/v1/replicas.go)
 
 
 class Wanted(Struct, frozen=True):
@@ -32,6 +32,10 @@ _SHARING = (
     "{resource} is a replica of a shared device; the claim gets a whole device unless gpu.nvidia.com runs with "
     "consumableShares=N (since 0.5)"
 )
+_PARTED = (
+    "{resource} is one of {replicas} replicas of a device ({source}); the claim gets a whole device unless "
+    "gpu.nvidia.com runs with consumableShares={replicas} (since 0.5)"
+)
 _POOL = (
     "{resource}: the selector needs a DeviceAttributes object that sets resourceName to {pool}; replace the network "
     "annotation with a VfConfig that names the NetworkAttachmentDefinition"
@@ -40,8 +44,8 @@ _POOL = (
 
 def wanted(resource: str) -> Wanted | None:
     """The devices that a device plugin's resource stands for; None where no driver is known to publish them."""
-    if resource.endswith(_SHARED):
-        shared = wanted(resource.removesuffix(_SHARED)) if resource.startswith("nvidia.com/") else None
+    if resource.endswith(SHARED):
+        shared = wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
         if shared is None:
             return None
         return Wanted(
@@ -55,6 +59,11 @@ def wanted(resource: str) -> Wanted | None:
         return Wanted("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
     row = by_name().get(resource)
     return None if row is None else Wanted(row.request, row.device_class, row.drivers[0])
+
+
+def parts_of_a_device(resource: str, replicas: int, source: str) -> str:
+    """What to know of a resource that is a replica, where the number is known."""
+    return _PARTED.format(resource=resource, replicas=replicas, source=source)
 
 
 def mig(suffix: str) -> Wanted:

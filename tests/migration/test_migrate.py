@@ -322,7 +322,7 @@ def test_every_resource_is_tolerated_if_asked_for(tmp_path: Path, capsys: pytest
     assert run("--tolerate", str(path)) == 1
     captured = capsys.readouterr()
     assert "+  - key: nvidia.com/mig-1g.5gb\n+    operator: Exists\n" in captured.out
-    assert captured.err == ""
+    assert [line.split(":")[1] for line in captured.err.splitlines()] == [" order", " way back"]
 
 
 def test_a_map_that_loses_everything_else_has_no_comma() -> None:
@@ -443,3 +443,107 @@ def test_an_inline_patch_of_other_resources_is_not() -> None:
         "    - {op: add, path: /metadata/labels/nvidia.com~1gpu, value: a}\n"
     )
     assert migrated(text).remarks == ()
+
+
+RAY = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: r}
+spec:
+  workerGroupSpecs:
+  - groupName: g
+    PARAMS
+    template:
+      spec:
+        containers:
+        - name: ray
+          image: x
+          resources: {limits: {cpu: 1, nvidia.com/gpu: 4}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "after"),
+    [
+        ("rayStartParams: {}", {"num-gpus": "4"}),
+        ('rayStartParams: {block: "true"}', {"num-gpus": "4", "block": "true"}),
+        ('rayStartParams:\n      block: "true"', {"num-gpus": "4", "block": "true"}),
+        ('rayStartParams: {num-gpus: "2"}', {"num-gpus": "2"}),
+    ],
+)
+def test_ray_is_told_the_gpus_that_it_counted_by_the_limit(params: str, after: dict[str, str]) -> None:
+    made, template = values(migrated(RAY.replace("PARAMS", params)))
+    assert made["spec"]["workerGroupSpecs"][0]["rayStartParams"] == after
+    assert template["kind"] == "ResourceClaimTemplate"
+
+
+def test_a_group_without_parameters_is_a_remark() -> None:
+    remarks = [item.message for item in migrated(RAY.replace("PARAMS", "replicas: 1")).remarks]
+    assert 'Ray no longer sees the limit: add rayStartParams: {num-gpus: "4"}' in remarks
+
+
+SHARING = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: sharing}
+data:
+  any: |
+    version: v1
+    sharing:
+      timeSlicing:
+        renameByDefault: RENAMED
+        resources: [{name: nvidia.com/gpu, replicas: 8}]
+---
+"""
+
+
+@pytest.mark.parametrize(("renamed", "resource"), [("false", "nvidia.com/gpu"), ("true", "nvidia.com/gpu.shared")])
+def test_a_replica_of_the_plugin_is_a_part_of_a_device(renamed: str, resource: str) -> None:
+    text = SHARING.replace("RENAMED", renamed) + POD.format(resource=resource, count=1, more="restartPolicy: Never")
+    (note,) = (item.message for item in migrated(text).remarks if "replica" in item.message)
+    assert note.startswith(f"{resource} is one of 8 replicas of a device (ConfigMap sharing)")
+    assert "consumableShares=8" in note
+
+
+OTHERS = {
+    "nvidia.com/v1 ClusterPolicy {devicePlugin: {enabled: true}}": "set devicePlugin.enabled: false",
+    "nvidia.com/v1 ClusterPolicy {devicePlugin: {enabled: false}, mig: {strategy: single}}": "class mig.nvidia.com",
+    "kueue.x-k8s.io/v1beta1 ClusterQueue {resourceGroups: [{coveredResources: [cpu, nvidia.com/gpu]}]}": (
+        "deviceClassMappings"
+    ),
+    "v1 ResourceQuota {hard: {requests.nvidia.com/gpu: 8}}": "gpu.nvidia.com.deviceclass.resource.k8s.io/devices",
+}
+
+
+@pytest.mark.parametrize(("other", "said"), OTHERS.items())
+def test_what_counts_or_hands_out_the_resource_is_named(other: str, said: str) -> None:
+    version, kind, spec = other.split(" ", 2)
+    (remark,) = migrated(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n").remarks
+    assert said in remark.message
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("{bad: [", "did not find"), ("a: {{ x }}\n{{ if y }}\n", "skipped, a template")],
+    ids=["broken", "template"],
+)
+def test_nothing_to_convert_is_never_said_of_what_was_not_read(
+    text: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    (tmp_path / "b.yaml").write_text("a: b\n")
+    assert run(str(tmp_path)) == 3
+    shown = capsys.readouterr().err
+    assert error in shown
+    assert "nothing to convert" not in shown
+
+
+def test_the_order_of_steps_and_the_way_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never"))
+    run(str(file))
+    shown = capsys.readouterr().err
+    assert "order: 1. install gpu.nvidia.com with class gpu.nvidia.com" in shown
+    assert "way back: the manifests as they were" in shown
+    run("-o", "json", str(file))
+    assert [note.split(":")[0] for note in json.loads(capsys.readouterr().out)["notes"]] == ["order", "way back"]

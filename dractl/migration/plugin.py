@@ -1,0 +1,72 @@
+"""What device plugins hand out, by their configuration in the input, and what installs them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dractl.manifests import Document, read_text
+from dractl.migration.resources import SHARED
+from dractl.objects.values import items, mapping, number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dractl.manifests import Position
+
+_OPERATOR = "nvidia.com"
+_KINDS = ("ClusterPolicy", "GPUCluster")
+_BESIDE = (
+    "{kind}: set devicePlugin.enabled: false where the DRA driver hands out the GPUs: plugin and driver do not see "
+    "each other's pods"
+)
+_SINGLE = "with strategy single, nvidia.com/gpu is a MIG device where MIG is on: there, ask for class mig.nvidia.com"
+
+
+class Sharing(Struct, frozen=True):
+    """A resource whose devices the plugin hands out several times: the number, and the ConfigMap that says so."""
+
+    resource: str
+    replicas: int
+    source: str
+
+
+def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
+    """The resources that are replicas, by the name that pods ask for (NVIDIA/k8s-device-plugin api/config/v1
+    replicas.go); of several configurations the one that divides most."""
+    found: dict[str, Sharing] = {}
+    for document in documents:
+        if document.kind == "ConfigMap" and isinstance(document.value.get("data"), dict):
+            for content in document.value["data"].values():
+                for name, replicas in _replicas(content) if isinstance(content, str) and "replicas" in content else ():
+                    if replicas > 1 and (name not in found or replicas > found[name].replicas):
+                        found[name] = Sharing(name, replicas, f"ConfigMap {document.name}")
+    return found
+
+
+def _replicas(content: str) -> Iterator[tuple[str, int]]:
+    for item in read_text("", content):
+        sharing = mapping(mapping(getattr(item, "value", None)).get("sharing"))
+        for way in ("timeSlicing", "mps"):
+            settings = mapping(sharing.get(way))
+            for row in items(settings.get("resources")):
+                name = text(mapping(row).get("name"))
+                renamed = text(mapping(row).get("rename")) or (
+                    name + SHARED if settings.get("renameByDefault") is True else name
+                )
+                yield renamed, number(mapping(row).get("replicas"))
+
+
+def installs(document: Document) -> Iterator[tuple[Position, str]]:
+    """What to change in an object from which NVIDIA's operator installs the device plugin."""
+    version: Any = document.api_version or ""
+    if document.kind not in _KINDS or version.partition("/")[0] != _OPERATOR:
+        return
+    path = ("spec", "devicePlugin", "enabled")
+    if document.at(path) is not False:
+        where = path if document.at(path) is not None else ("spec",)
+        yield document.locate(where, key=True), _BESIDE.format(kind=document.kind)
+    strategy = ("spec", "mig", "strategy")
+    if document.at(strategy) == "single":
+        yield document.locate(strategy), _SINGLE
