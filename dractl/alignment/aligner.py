@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dractl.alignment.best import Best, Grid, TooMany, best, taken
-from dractl.alignment.distance import KINDS, NOWHERE, Levels, distance, kind, place
+from dractl.alignment.distance import KINDS, NOWHERE, SAME, Levels, distance, kind, place
 from dractl.alignment.improvement import candidates
 from dractl.alignment.pairing import paired
 from dractl.alignment.quality import Alignment, Pair, counted, levels, share
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 _UNKNOWN = "it depends on levels that nothing tells"
+_DEVICES = 64  # of one kind, of one pod; a claim has at most 32
 _MANY = "there are too many allocations to compare"
 
 
@@ -64,7 +65,9 @@ class Aligner:
         found = []
         for kinds in KINDS:
             first, second = ([d for d in devices if places[d].kind == kind] for kind in kinds)
-            if first and (len(first) > 1 if kinds[0] == kinds[1] else second):
+            if len(first) > _DEVICES or len(second) > _DEVICES:
+                found.append(Alignment(kinds, (), {}, why=_MANY))
+            elif first and (len(first) > 1 if kinds[0] == kinds[1] else second):
                 found.append(self._alignment(kinds, first, second, places, claims, where))
         return tuple(found)
 
@@ -122,12 +125,13 @@ class Aligner:
     ) -> Alignment:
         known = self.levels.get(node or "")
         every = [*first, *second]
-        between = paired(
-            range(len(first)),
-            None if kinds[0] == kinds[1] else range(len(first), len(every)),
-            lambda a, b: distance(places[every[a]], places[every[b]], known).far,
-        )
-        distances = [distance(places[every[a]], places[every[b]], known) for a, b in between]
+
+        def apart(a: int, b: int) -> Distance:
+            return SAME if every[a] == every[b] else distance(places[every[a]], places[every[b]], known)
+
+        others = None if kinds[0] == kinds[1] else range(len(first), len(every))
+        between = paired(range(len(first)), others, lambda a, b: apart(a, b).far)
+        distances = [apart(a, b) for a, b in between]
         pairs = tuple(
             Pair(str(every[a]), str(every[b]), d.level, d.source) for (a, b), d in zip(between, distances, strict=True)
         )

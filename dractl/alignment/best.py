@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dractl.allocation.build import Built
     from dractl.allocation.problem import Problem, Slot
 
-_BUDGET = 30_000  # choices of places that are compared; a few seconds
+_BUDGET = 30_000  # steps: choices of places, and
+_SEARCHED = 5  # for each search; some seconds in all
 _SEARCH = 20_000  # of one search
 _PLACES = 256
 
@@ -83,9 +84,11 @@ class _Comparison:
         also: Mapping[tuple[str, str], Positions],
     ) -> None:
         self.problem, self.also = problem, also
-        self.grid, self.slots, self.kinds, self.pairs = grid, slots, kinds, pairs
-        self.masks = [self._by_place(self.problem.slots[number]) for number in self.slots]
+        self.slots, self.kinds, self.pairs = slots, kinds, pairs
         every = {kind for those in (kinds, *also) for kind in those}
+        self.grid = grid
+        self.grid = _merged(grid, self._masks(), every)
+        self.masks = self._masks()
         relevant = [n for n, masks in enumerate(self.masks) if any(grid.kinds[p] in every for p in masks)]
         self.order = sorted(relevant, key=lambda n: [*kinds, self._kind(n)].index(self._kind(n)))
         self.found: Best | None = None
@@ -106,7 +109,8 @@ class _Comparison:
 
     def _choose(self, depth: int, chosen: dict[int, tuple[int, ...]]) -> None:
         """Tries every choice of places for the requests from ``depth`` on."""
-        if self.found is not None and self._bound(chosen) >= self.found.positions:
+        bound = self._bound(chosen)
+        if self.found is not None and bound >= self.found.positions:
             return
         if depth == len(self.order):
             if not self._improves(chosen):
@@ -121,6 +125,8 @@ class _Comparison:
             return
         number = self.order[depth]
         for places in self._multisets(number, chosen):
+            if self.found is not None and bound >= self.found.positions:
+                return
             self._spend()
             self._choose(depth + 1, {**chosen, number: places})
 
@@ -145,8 +151,8 @@ class _Comparison:
             for rest in self._filled(need - count, places, room, start + 1):
                 yield (places[start],) * count + rest
 
-    def _spend(self) -> None:
-        self.work += 1
+    def _spend(self, steps: int = 1) -> None:
+        self.work += steps
         if self.work > _BUDGET:
             raise TooMany
 
@@ -208,7 +214,7 @@ class _Comparison:
 
     def _search(self, chosen: Mapping[int, tuple[int, ...]]) -> Solution | None:
         """An allocation with these places; None if there is none."""
-        self._spend()
+        self._spend(_SEARCHED)
         found = search(self._confined(chosen), _SEARCH)
         if isinstance(found, Solution):
             return found
@@ -248,6 +254,9 @@ class _Comparison:
 
     # -- requests --
 
+    def _masks(self) -> list[dict[int, int]]:
+        return [self._by_place(self.problem.slots[number]) for number in self.slots]
+
     def _by_place(self, slot: Slot) -> dict[int, int]:
         """The devices that a request may get, by place."""
         free = slot.selectable & ~slot.refused & ~slot.tainted & ~slot.faults
@@ -261,3 +270,32 @@ class _Comparison:
     def _kind(self, number: int) -> str:
         kinds = [self.grid.kinds[p] for p in self.masks[number]]
         return next((kind for kind in kinds if kind in self.kinds), kinds[0])
+
+
+def _merged(grid: Grid, masks: Sequence[Mapping[int, int]], kinds: Collection[str]) -> Grid:
+    """The grid with places as one that are equally far from all others and from each other: GPUs with a root each."""
+    devices: dict[int, int] = {}
+    for of_slot in masks:
+        for place, mask in of_slot.items():
+            devices[place] = devices.get(place, 0) | mask
+    places = [place for place in devices if grid.kinds[place] in kinds]
+    several = {place for place in places if devices[place].bit_count() > 1}
+
+    def equal(p: int, q: int) -> bool:
+        apart = grid.far(p, q)
+        if grid.kinds[p] != grid.kinds[q] or any(grid.far(x, x) != apart for x in (p, q) if x in several):
+            return False
+        return all(grid.far(p, r) == grid.far(q, r) for r in places if r not in (p, q))
+
+    first: dict[int, int] = {}
+    inside: dict[int, int] = {}
+    for place in places:
+        like = next((p for p in dict.fromkeys(first.values()) if equal(p, place)), place)
+        first[place] = like
+        if like != place:
+            inside[like] = grid.far(like, place)
+
+    def far(a: int, b: int) -> int:
+        return inside[a] if a == b and a in inside else grid.far(a, b)
+
+    return Grid([first.get(place, place) for place in grid.of], grid.kinds, far)

@@ -62,6 +62,10 @@ def _known(level: str, source: Source) -> Distance:
     return Distance(level, position(level), position(level), source)
 
 
+SAME = _known("X", "slices")
+"""The distance of a device from itself, of which two have a share."""
+
+
 class Place(Struct, frozen=True):
     """Where a device is.
 
@@ -148,7 +152,7 @@ def distance(a: Place, b: Place, levels: Levels | None) -> Distance:
     if not (a.known and b.known):
         return Distance(None, 0, _FAR, "slices")
     if a.whole is not None and a.whole == b.whole:
-        return _known("X", "slices")
+        return SAME
     if levels is not None and a.function is not None and b.function is not None:
         level = "X" if a.function == b.function else levels.between.get((a.function, b.function))
         if level in ("NODE?", "SYS?"):

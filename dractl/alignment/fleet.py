@@ -34,7 +34,7 @@ class Use(Struct, frozen=True):
     def share(self) -> float | None:
         """The part of the best in all pairs together, at least; None if that of some pairs is not known."""
         counted = [(a.share, len(a.pairs)) for a in self.alignments]
-        if any(part is None for part, _ in counted):
+        if any(part is None or not pairs for part, pairs in counted):
             return None
         return sum(part[0] * pairs for part, pairs in counted if part) / sum(pairs for _, pairs in counted)
 

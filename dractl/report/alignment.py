@@ -52,6 +52,8 @@ def verdict(found: Alignment) -> str:
     """How good the alignment is, in one sentence."""
     number = len(found.pairs)
     pairs = "1 pair" if number == 1 else f"{number} pairs"
+    if not found.pairs:
+        return f"not compared: {found.why}"
     if found.share is None:
         return f"{pairs}: {counted(found.levels)}; the best is not known: {found.why}"
     if found.best:

@@ -144,3 +144,17 @@ def test_claims_of_one_pod_are_judged_together_and_the_worst_comes_first() -> No
     found = uses(Scheduler(state, Features.for_release("1.37")))
     assert [(use.pod, use.share) for use in found] == [("ml/a", 0), ("ml/b", 1)]
     assert found[0].claims == ("ml/a-gpu", "ml/a-nic")
+
+
+def test_more_devices_than_any_node_has_are_not_compared() -> None:
+    """Claims of a dump can hold anything; the answer comes at once."""
+    state = cluster("dgx-h100", holding("c", "n", gpu=[f"gpu-{n}" for n in range(5000)], nic=NICS))
+    told = alignments(state)
+    assert {found.why for found in told.values()} == {"there are too many allocations to compare"}
+    assert not any(found.pairs for found in told.values())
+    assert uses(Scheduler(state, Features.for_release("1.37")))[0].share is None
+
+
+def test_a_device_that_is_held_twice_is_one_device() -> None:
+    found = alignments(cluster("dgx-h100", holding("c", "n", gpu=["gpu-0", "gpu-0"])))[GPU_GPU]
+    assert found.levels == {"X": 1}
