@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dractl.upgrade import Described, Plan
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "html", "markdown")
 
 Paths = Annotated[
     list[str] | None,
@@ -151,6 +151,14 @@ def _report(found: Plan, output: str, every: bool, *, to_file: bool) -> str:
         from dractl.report import upgrade_json
 
         return json.dumps(upgrade_json.value(found), indent=1, ensure_ascii=False)
+    if output == "html":
+        from dractl.report import upgrade_html
+
+        return upgrade_html.render(found)
+    if output == "markdown":
+        from dractl.report import upgrade_markdown
+
+        return upgrade_markdown.render(found)
     from dractl.report import upgrade_text
 
     return upgrade_text.render(found, terminal.canvas(to_file=to_file), every=every)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
+from dractl.facts.known import Breakage
 from dractl.facts.kubernetes import Kubernetes
 from dractl.facts.pack import Damaged
 from dractl.facts.resources import Resources
@@ -40,6 +41,8 @@ def check(pack: Pack) -> None:
     _date("machines.json", pack.read("machines.json", Machines).read)
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         _date(f"consumers.json: {name}", consumer.read)
+    for breakage in pack.read("known.json", tuple[Breakage, ...]):
+        _date("known.json", breakage.read)
     _kubernetes(pack.read("kubernetes.json", Kubernetes))
     _date("resources.json", pack.read("resources.json", Resources).read)
 
@@ -123,6 +126,8 @@ def dated(pack: Pack) -> Iterator[tuple[str, str]]:
     yield "names of machines", pack.read("machines.json", Machines).read
     for name, consumer in pack.read("consumers.json", dict[str, Consumer]).items():
         yield name, consumer.read
+    for breakage in pack.read("known.json", tuple[Breakage, ...]):
+        yield f"known problem {breakage.source}", breakage.read
     yield "Kubernetes", pack.read("kubernetes.json", Kubernetes).read
     yield "resources of device plugins", pack.read("resources.json", Resources).read
 

@@ -15,7 +15,7 @@ from dractl.errors import UsageError
 from dractl.facts.images import running
 from dractl.model import Target
 from dractl.model.releases import COMPARED, GATES, is_newer, release_of, stage
-from dractl.upgrade import drivers, server
+from dractl.upgrade import drivers, known, order, server
 from dractl.upgrade.finding import Plan, Step, grouped
 from dractl.upgrade.placing import Placing
 
@@ -71,8 +71,12 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
         found = [*server.differences(items, before, after, namespaces, answers)]
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
-        last = server.endings(inputs.manifests, after.release) if after is targets[-1] else ()
-        steps.append(Step(f"Kubernetes {after.release}", findings=grouped((*found, *last))))
+        if after is targets[1]:
+            found += [*known.of_nodes(state), *known.of_drivers(state)]
+        if after is targets[-1]:
+            found += [*server.endings(inputs.manifests, after.release), *known.of_release(to)]
+        before_it = tuple(order.before_release(after.release, found, state.all("Node").values()))
+        steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     outcomes = placed[-1] if placed else []
     notes: list[str] = []
@@ -88,7 +92,8 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
             later = placing.outcomes(state, _features(target))
             found += placing.differences(outcomes, later)
             outcomes = later
-        steps.append(Step(f"{name} {change.to}", findings=grouped(found)))
+        found += known.of_driver(name, text.rpartition("..")[2])
+        steps.append(Step(f"{name} {change.to}", tuple(order.before_driver(name, found)), grouped(found)))
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *undecided))
 

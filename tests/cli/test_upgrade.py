@@ -71,6 +71,14 @@ def test_a_version_that_a_later_release_no_longer_serves(tmp_path: Path, capsys:
     assert "resource.k8s.io/v1" in finding["fix"]
 
 
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_reports_to_hand_on(form: str, manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade(manifest, "--from", "1.34", "-o", form) == 1
+    text = capsys.readouterr().out
+    assert "DeviceTaintRule/sick" in text
+    assert "deviceClassName" in text
+
+
 def test_what_is_stored_loses_a_field(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert upgrade("-f", manifest, "--from", "1.34", "-o", "json") == 1
     found = report(capsys)
