@@ -352,7 +352,7 @@ class _Needed:
         for path, part in self._parts.items():
             for name in part.defines:
                 definitions.setdefault(name, []).append(path)
-        open_ = [*wanted, *(name for path in self.files for name in self._parts[path].uses if path in self._parts)]
+        open_ = [*wanted, *(name for path in self.files if path in self._parts for name in self._parts[path].uses)]
         seen: set[Name] = set()
         while open_:
             name = open_.pop()

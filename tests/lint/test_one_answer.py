@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,37 @@ def test_an_editor_looks_names_up_in_the_repository(top: Path) -> None:
     (top / "others.yaml").write_text(ONE.replace("name: gpu}", "name: aligned}", 1))
     shown = editing.diagnostics((top / "pod.yaml").read_text(), str(top / "pod.yaml"), Target.of("1.37"))
     assert "DRA423" not in {item.code for item in shown}
+
+
+# -- kustomizations --
+
+
+def test_a_file_that_matters_to_nobody_may_belong_to_a_kustomization(tmp_path: Path) -> None:
+    repository(tmp_path, claim=ADMIN, kustomization="resources: [claim.yaml, other.yaml]\n", other="a: b\n")
+    assert codes(tmp_path / "claim.yaml") == codes(tmp_path) == {"DRA152"}
+
+
+@pytest.mark.parametrize("path", ["base/claim.yaml", "prod/patch.yaml"])
+def test_a_patch_is_judged_with_what_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
+        pytest.skip("neither kubectl nor kustomize is installed")
+    kustomizations = {
+        "base": "resources: [claim.yaml]\n",
+        "prod": "resources: [../base]\npatches: [{path: patch.yaml}]\n",
+    }
+    for folder, text in kustomizations.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kustomization.yaml").write_text(text)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "base/claim.yaml").write_text(claim("gpu gpu.nvidia.com"))
+    target = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: gpus}\n"
+    requests = "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.con}}]}}\n"
+    (tmp_path / "prod/patch.yaml").write_text(target + requests)
+    monkeypatch.chdir(tmp_path)
+    together = findings(".", report=tmp_path / "together.json")
+    assert [item["code"] for item in together["prod/patch.yaml"]] == ["DRA722"]
+    alone = findings("--changed-files", path, report=tmp_path / "alone.json")
+    assert alone == ({path: together[path]} if together[path] else {})
 
 
 # -- charts --
