@@ -110,10 +110,11 @@ def _open(node: NodeAnswer) -> NodeAnswer:
 
 def _conflict(case: Case) -> Conflict | None:
     """The conflict on the node whose best place holds the most free devices."""
+    refusing = case.refusing
     found = [
         conflict
         for v in case.attempt.nodes
-        if v.name in case.refusing and (conflict := conflict_on(case, v, case.refusing[v.name])) is not None
+        if v.name in refusing and (conflict := conflict_on(case, v, refusing[v.name])) is not None
     ]
     return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 

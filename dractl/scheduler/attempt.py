@@ -33,7 +33,7 @@ from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from dractl.allocation import Verdict
     from dractl.cel import Program
@@ -86,6 +86,9 @@ class Scheduler:
     """
 
     def __init__(self, state: ClusterState, features: Features, before: Scheduler | None = None) -> None:
+        # Attributes that were read before the change: keys of nodes for more than is read are right, too, and known.
+        self._wide: frozenset[str] | None = frozenset() if before is None else before._asked
+        self._asked = self._wide
         before = before or state.derived.get(features)
         self.state = state
         self.features = features
@@ -198,8 +201,11 @@ class Scheduler:
             return Attempt(claims, (NoNodes(),), message=NoNodes().text)
         delegated, mapped = self._delegated(pod), self._mapped(pod)
         rejections = _Refused() if pod is None or not self.state.has("Node") else self._filters(pod, delegated)[1]
-        open_claims = tuple(c for c in claims if not c.allocated)
+        open_claims, allocated = tuple(c for c in claims if not c.allocated), [c for c in claims if c.allocated]
         names = self._names_read(claims)
+        if self._wide is None or (names is not None and names <= self._wide):
+            names = self._wide
+        self._asked = names
         verdicts = []
         known: dict[Hashable, Verdict | None] = {}
         for name, node in self.nodes.items():
@@ -211,7 +217,7 @@ class Scheduler:
                 special = special_claim(self.state, pod, node, self.features)
                 here = here if special is None else (*here, special)
                 group = (group, None if special is None or special.claim is None else repr(special.claim.spec))
-            verdicts.append(self._node(name, node, rejections, claims, here, group, known))
+            verdicts.append(self._node(name, node, rejections, allocated, here, group, known))
         return self._conclude(pod, claims, tuple(verdicts), delegated, mapped=mapped)
 
     def _filters(self, pod: Raw, delegated: frozenset[str]) -> tuple[NodeFilters, _Refused]:
@@ -233,12 +239,12 @@ class Scheduler:
         name: str,
         node: Raw,
         rejections: _Refused,
-        claims: tuple[PodClaim, ...],
+        allocated: Sequence[PodClaim],
         here: tuple[PodClaim, ...],
         group: Hashable,
         known: dict[Hashable, Verdict | None],
     ) -> NodeVerdict:
-        elsewhere = tuple(c for c in claims if c.allocated and (not self._available(c, node) or self._failed(c)))
+        elsewhere = tuple(c for c in allocated if not self._available(c, node) or self._failed(c))
         if group not in known:
             known[group] = self.allocate(node, here)
         return NodeVerdict(node, name, rejections[name], elsewhere, here, known[group], group)
