@@ -88,7 +88,7 @@ class Scheduler:
     def __init__(self, state: ClusterState, features: Features, before: Scheduler | None = None) -> None:
         # Attributes that were read before the change: keys of nodes for more than is read are right, too, and known.
         self._wide: frozenset[str] | None = frozenset() if before is None else before._asked
-        self._asked = self._wide
+        self._asked: frozenset[str] | None = self._wide
         before = before or state.derived.get(features)
         self.state = state
         self.features = features
@@ -104,7 +104,11 @@ class Scheduler:
             self.nodes = before.nodes
         else:
             self.nodes = nodes_of(state)
-        self.held: Held = Held.of(state, features, {} if before is None else before.held.known)
+        self.held: Held
+        if before is not None and _same(before.state, state, "ResourceClaim"):
+            self.held = before.held
+        else:
+            self.held = Held.of(state, features, {} if before is None else before.held.known)
         self._groups: Groups
         if before is not None and before.slices is self.slices:
             self._groups = before._groups

@@ -59,6 +59,9 @@ def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str
     return frozenset(found)
 
 
+_NOTHING = AllocatedState()
+
+
 class Held(Struct, frozen=True):
     """What the claims of a cluster hold: ``devices`` as the allocator takes it, ``in_use`` by driver and pool. What one
     claim holds is looked up in ``known``, which states share."""
@@ -75,7 +78,9 @@ class Held(Struct, frozen=True):
         for value in state.all("ResourceClaim").values():
             found = known.get(id(value))
             if found is None or found[0] is not value:
-                own = AllocatedState.of_claim(state.decode(value), features)
+                own = _NOTHING
+                if at(value, "status", "allocation"):
+                    own = AllocatedState.of_claim(state.decode(value), features)
                 found = known[id(value)] = value, own, _by_pool(own)
             parts.append(found[1])
             for pool, used in found[2].items():
