@@ -17,7 +17,7 @@ from dractl.model import Target
 
 FOLDER = Path(__file__).parent.parent / "data" / "slices"
 SLICES = sorted(FOLDER.glob("*.yaml"))
-OF_THE_PART = {"uuid", "health", "serial", "cardIndex", "renderIndex", "deviceID", "driverSrcVersion"}
+OF_THE_PART = {"uuid", "parentUUID", "health", "serial", "cardIndex", "renderIndex", "deviceID", "driverSrcVersion"}
 """What differs from part to part, besides addresses of machines that are not known by name."""
 OF_THE_PLACE = {"mac", "ipv4", "placementGroupId", "gpuMemoryFabricId", "hpcIslandId", "localBlockId"} | {
     "networkBlockId",

@@ -55,7 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
-from dractl.lint.published import in_domain, nearest_published
+from dractl.lint.published import driver, in_domain, judged, nearest_published, published_here
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def check(run: Run) -> Iterator[Advice]:
                 continue
             end = found.name_start + len(found.name)
             meant = nearest_published(found.kind, found.domain, found.name)
+            if meant and (found.domain, f"{found.domain}/{found.name}") in published_here(run):
+                continue  # what is seen wins
             if meant:
                 fix: Replacement | None = Replacement(
                     f"replace by {meant}", expression.path, meant, start=found.name_start, end=end, safe=False
@@ -91,7 +93,7 @@ def check(run: Run) -> Iterator[Advice]:
                 )
             else:
                 continue
-            yield Advice(
+            advice = Advice(
                 subject,
                 expression.path,
                 message,
@@ -101,12 +103,14 @@ def check(run: Run) -> Iterator[Advice]:
                 confidence="likely",
                 fix=fix,
             )
+            known = driver(found.domain)
+            yield advice if known is None else judged(run, known).soften(advice)
     for claim in run.claims:
         for constraint in claim.constraints:
             for field in ("matchAttribute", "distinctAttribute"):
                 domain, _, name = text(constraint.fields.get(field)).partition("/")
-                known = in_domain(domain) and domain not in asked
-                meant = nearest_published("attributes", domain, name) if known else None
+                ours = in_domain(domain) and domain not in asked
+                meant = nearest_published("attributes", domain, name) if ours else None
                 if meant:
                     path = (*constraint.path, field)
                     yield Advice(

@@ -75,3 +75,19 @@ def test_a_clean_claim_needs_no_driver() -> None:
     text = looking('device.attributes["gpu.nvidia.com"].architecture == "Hopper"')
     shown = subprocess.run([sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True)
     assert shown.stdout == b"False\n"
+
+
+def test_a_name_that_a_slice_has_is_not_misspelt() -> None:
+    text = looking('device.attributes["gpu.nvidia.com"].productname == "H100"')
+    slice_of_it = GPU_SLICE.replace("gpu.example.com", "gpu.nvidia.com").replace(
+        "DEVICES", "{name: gpu-0, attributes: {productname: {string: H100}}}"
+    )
+    assert found(text, "DRA713") != []
+    assert found(f"{text}---\n{slice_of_it}", "DRA713") == []
+
+
+def test_of_a_newer_driver_it_is_a_note() -> None:
+    text = looking('device.attributes["gpu.nvidia.com"].productname == "H100"')
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), versions={"gpu.nvidia.com": "0.9.0"})
+    (finding,) = [finding for finding in report.findings if finding.code == "DRA713"]
+    assert (finding.severity, finding.fix) == ("info", None)
