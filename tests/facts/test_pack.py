@@ -16,6 +16,9 @@ import pytest
 from jsonschema import validate
 
 from dractl import facts
+from dractl.cli.main import main
+from dractl.cluster import live
+from dractl.cluster.state import ClusterState
 from dractl.facts import check, pack
 from dractl.facts.images import running
 from dractl.resources import data_dir
@@ -218,3 +221,21 @@ def test_the_json_of_lint_names_the_pack() -> None:
         "date": facts.current().head.date,
         "digest": facts.current().digest,
     }
+
+
+def test_what_runs_in_a_cluster(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "kube-system"}}
+    pod["spec"] = {"containers": [{"name": "c", "image": "r/dranet:v9.1.0"}]}
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": "gpu-0", "attributes": {"nosuchthing": {"int": 1}}}]
+    spec = {"driver": "gpu.nvidia.com", "nodeName": "n", "pool": pool, "devices": devices}
+    published = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+    state = ClusterState(
+        {"Pod": {("kube-system", "p"): pod}, "ResourceSlice": {("", "s"): published}}, release="1.99.1"
+    )
+    monkeypatch.setattr(live, "read", lambda *_, **__: live.Live(state, "default", (), {}))
+    assert main(["facts", "--cluster"]) == 0
+    said = capsys.readouterr().out
+    assert "v9.1.0 runs here and is NEWER" in said
+    assert "attribute nosuchthing" in said
+    assert "1.99.1 runs here: Kubernetes 1.99.1 is newer than dractl knows" in said
