@@ -37,6 +37,12 @@ def _documents(folder: Path, size: int) -> Sequence[str]:
     return ["lint", "--isolated", str(folder)]
 
 
+def _stream(folder: Path, text: Callable[[int], str], size: int, *command: str) -> Sequence[str]:
+    folder.mkdir()
+    (folder / "stream.yaml").write_text("".join(map(text, range(size))))
+    return [*command, "--isolated", str(folder)]
+
+
 def _one_folder(folder: Path, size: int) -> Sequence[str]:
     folder.mkdir()
     for number in range(size):
@@ -52,6 +58,24 @@ DIMENSIONS = (
     Dimension("files, in 50 folders (lint)", 500, _files),
     Dimension("files, in one folder (lint)", 500, _one_folder),
     Dimension("documents of a file (lint)", 500, _documents),
+    Dimension(
+        "documents of a file, each with a finding (lint)",
+        500,
+        lambda folder, size: _stream(folder, inputs.faulty, size, "lint"),
+    ),
+    *(
+        Dimension(
+            f"documents of a file, each with a finding (lint {' '.join(options)})",
+            500,
+            lambda folder, size, options=options: _stream(folder, inputs.faulty, size, "lint", *options),
+        )
+        for options in (("--diff",), ("--diff", "--add-ignore"))  # a second run of --fix would have nothing to do
+    ),
+    Dimension(
+        "workloads of a file (migrate)",
+        500,
+        lambda folder, size: _stream(folder, inputs.classic, size, "migrate"),
+    ),
     Dimension(
         "devices of a node, 64 nodes (explain)",
         8,

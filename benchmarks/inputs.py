@@ -143,6 +143,42 @@ def many(folder: Path, count: int) -> None:
         path.write_text(manifest(number))
 
 
+def faulty(number: int) -> str:
+    """A document of a file: a claim with a misspelt field."""
+    return f"""\
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: claim-{number}}}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClasName: gpu.nvidia.com
+        count: 1
+"""
+
+
+def classic(number: int) -> str:
+    """A document of a file: a workload that asks a device plugin for a GPU."""
+    return f"""\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: train-{number}}}
+spec:
+  selector: {{matchLabels: {{app: train-{number}}}}}
+  template:
+    metadata: {{labels: {{app: train-{number}}}}}
+    spec:
+      containers:
+      - name: main
+        image: registry.example.com/train:1
+        resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+
+
 def stream(path: Path, count: int) -> None:
     """``count`` objects in one file."""
     path.write_text("---\n".join(manifest(number) for number in range(count)))

@@ -51,8 +51,28 @@ def calls(arguments):
             sys.setprofile(None)
     return total
 
+def stream(name, text, count):
+    where = folder / f"{name}-{count}" / "stream.yaml"
+    where.parent.mkdir()
+    where.write_text("".join(map(text, range(count))))
+    return str(where)
+
+def with_findings(name, *options):
+    return lambda count: ["lint", "--isolated", *options, stream(name, inputs.faulty, count)]
+
+def migrated(count):
+    return ["migrate", "--isolated", stream("migrate", inputs.classic, count)]
+
 counts = {}
-for name, make in (("lint", lint), ("explain", pending)):
+for name, make in (
+    ("lint", lint),
+    ("explain", pending),
+    ("findings", with_findings("findings")),
+    ("lint --fix", with_findings("fix", "--fix")),
+    ("lint --diff", with_findings("diff", "--diff")),
+    ("lint --add-ignore", with_findings("add-ignore", "--add-ignore")),
+    ("migrate", migrated),
+):
     calls(make(20))  # imports and compiled selectors are not work for a document
     counts[name] = calls(make(200)), calls(make(400))
 print(json.dumps(counts))
@@ -78,7 +98,10 @@ def test_no_more_work_than_recorded(name: str, counted: dict[str, tuple[int, int
     assert counted[name][0] <= 1.1 * CALLS[name]
 
 
-@pytest.mark.parametrize("name", CALLS)
+GROWING = (*CALLS, "findings", "lint --fix", "lint --diff", "lint --add-ignore", "migrate")
+
+
+@pytest.mark.parametrize("name", GROWING)
 def test_twice_the_input_is_at_most_twice_the_work(name: str, counted: dict[str, tuple[int, int]]) -> None:
     once, twice = counted[name]
     assert twice <= 2.1 * once

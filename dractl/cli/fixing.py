@@ -6,9 +6,9 @@ A change is made only to the bytes that were linted: what somebody else writes m
 from __future__ import annotations
 
 import codecs
-from difflib import unified_diff
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
+_CONTEXT = 3
+_WINDOW = 64
+_Tag = Literal["replace", "delete", "insert", "equal"]
 
 
 class Change(Struct, frozen=True):
@@ -184,5 +187,46 @@ def diff(change: Change) -> str:
     """The change as a unified diff that `git apply` accepts."""
     name = Path(change.name).as_posix().lstrip("/")
     before, after = (decode(data).splitlines(keepends=True) for data in (change.before, change.after))
-    lines = unified_diff(before, after, f"a/{name}", f"b/{name}")
+    lines: list[str] = []
+    for group in _Lines(None, before, after).get_grouped_opcodes(_CONTEXT):
+        (_, first, _, new_first, _), (_, _, last, _, new_last) = group[0], group[-1]
+        lines.append(f"@@ -{_range(first, last)} +{_range(new_first, new_last)} @@\n")
+        for tag, start, end, new_start, new_end in group:
+            old = " " if tag == "equal" else "-"
+            lines += (old + line for line in before[start:end])
+            lines += ("+" + line for line in after[new_start:new_end] if tag != "equal")
+    if lines:
+        lines[:0] = (f"--- a/{name}\n", f"+++ b/{name}\n")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _range(start: int, end: int) -> str:
+    """Lines in the head of a hunk; none are placed behind the line before them."""
+    return str(end) if end == start + 1 else f"{start + (end > start)},{end - start}"
+
+
+class _Lines(SequenceMatcher[str]):
+    """Compares lines a window at a time: of whole files, time would grow with the square of their length."""
+
+    a: list[str]
+    b: list[str]
+
+    def get_opcodes(self) -> list[tuple[_Tag, int, int, int, int]]:
+        found: list[tuple[_Tag, int, int, int, int]] = []
+        old = new = 0
+        width = _WINDOW
+        while old < len(self.a) or new < len(self.b):
+            start, new_start = old, new
+            while old < len(self.a) and new < len(self.b) and self.a[old] == self.b[new]:
+                old, new = old + 1, new + 1
+            if old > start:
+                found.append(("equal", start, old, new_start, new))
+            steps = SequenceMatcher(None, self.a[old : old + width], self.b[new : new + width]).get_opcodes()
+            if max(len(self.a) - old, len(self.b) - new) > width:  # keep those before the last lines that agree
+                alike = (at for at, step in enumerate(steps) if step[0] == "equal" and step[2] - step[1] >= _CONTEXT)
+                steps = steps[: max(alike, default=0)]
+            width = _WINDOW if steps else 2 * width
+            found += ((tag, old + a, old + b, new + c, new + d) for tag, a, b, c, d in steps)
+            if steps:
+                _, _, old, _, new = found[-1]
+        return found

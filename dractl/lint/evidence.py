@@ -32,8 +32,11 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
     gates: set[str] = set()
     attributes: set[str] = set()
     quotas: set[str] = set()
+    sets_gates: dict[str, bool] = {}  # searched once a file
     for document in documents:
-        if "featureGates" in document.text:
+        if document.file not in sets_gates:
+            sets_gates[document.file] = "featureGates" in document.text
+        if sets_gates[document.file]:
             gates.update(_gates(document.value, 0))
         if document.kind == "DeviceAttributes":
             names = mapping(mapping(document.value.get("spec")).get("attributes"))

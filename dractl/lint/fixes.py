@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from dractl.lint.finding import Edit, Fix
 from dractl.manifests import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
@@ -249,7 +250,7 @@ def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
     def offset(line: int, column: int) -> int:
         return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
 
-    taken: list[tuple[int, int, str]] = []
+    taken: list[tuple[int, int, str]] = []  # in the order of their places; none touches another
     count = 0
     for fix in fixes:
         ranges = [
@@ -260,14 +261,22 @@ def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
             )
             for edit in fix.edits
         ]
-        if any(_touch(this, other) for this in ranges for other in taken):
+        if any(_touches(this, taken) for this in ranges):
             continue
-        taken += ranges
+        for this in ranges:
+            insort(taken, this)
         count += 1
-    for start, end, new in sorted(taken, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text, count
+    parts: list[str] = []
+    done = 0
+    for start, end, new in taken:
+        parts += (text[done:start], new)
+        done = end
+    return "".join((*parts, text[done:])), count
 
 
-def _touch(this: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
-    return this[0] == other[0] or (this[0] < other[1] and other[0] < this[1])
+def _touches(this: tuple[int, int, str], taken: Sequence[tuple[int, int, str]]) -> bool:
+    """True if an edit begins with one of others, or overlaps one; that must be the nearest before it or after it."""
+    at = bisect_left(taken, this)
+    return any(
+        this[0] == other[0] or (this[0] < other[1] and other[0] < this[1]) for other in taken[max(at - 1, 0) : at + 1]
+    )

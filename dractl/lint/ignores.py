@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
 _MARK = "dractl:"
 # Compiled when a file has such a comment: most have none.
@@ -28,9 +28,6 @@ class Ignore(Struct, frozen=True):
     end_column: int
     names: tuple[str, ...]
     target: int | None
-
-    def speaks_for(self, lines: Collection[int]) -> bool:
-        return self.target is None or self.target in lines
 
 
 def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from dractl.lint.reading import Reading
     from dractl.lint.store import Store
-    from dractl.manifests import Inputs, Skipped
+    from dractl.manifests import Document, Inputs, Skipped
     from dractl.manifests.rendered import Renderer
 
 _FORMAT = f"2 {__version__}"
@@ -154,16 +154,13 @@ def parts_of(inputs: Inputs, kustomizations: Kustomizations) -> dict[str, Part]:
     read: dict[str, list[Reading]] = {}
     for reading in readings(inputs.documents, kustomizations):
         read.setdefault(reading.document.file, []).append(reading)
-    defined = {file: set(_defined(found)) for file, found in read.items()}
+    written: dict[str, list[Document]] = {}
     for document in inputs.documents:
-        if tells_labels(document):
-            defined.setdefault(document.file, set()).add(_LABELS)
-        if evidence_of([document]) != Evidence():
-            defined.setdefault(document.file, set()).add(_DRIVERS)
+        written.setdefault(document.file, []).append(document)
     return {
         file: Part(
             (0, 0, 0),
-            tuple(sorted(defined.get(file, ()))),
+            tuple(sorted(set(_defined(written.get(file, ()), read.get(file, ()))))),
             tuple(sorted(set(_used(read.get(file, ()))))),
             undecided=file in inputs.undecided,
         )
@@ -171,7 +168,11 @@ def parts_of(inputs: Inputs, kustomizations: Kustomizations) -> dict[str, Part]:
     }
 
 
-def _defined(read: Iterable[Reading]) -> Iterator[Name]:
+def _defined(documents: Iterable[Document], read: Iterable[Reading]) -> Iterator[Name]:
+    if any(map(tells_labels, documents)):
+        yield _LABELS
+    if evidence_of(documents) != Evidence():
+        yield _DRIVERS
     for reading in read:
         kind, name = reading.document.kind, reading.document.name
         if kind == "ResourceSlice":

@@ -43,7 +43,10 @@ class Selection(Struct, frozen=True):
 
 def select(found: Iterable[Placed], sources: Iterable[Source], selection: Selection) -> tuple[list[Finding], int]:
     """The selected findings, with those about the ignore comments of files, and how many were suppressed."""
-    notes = {source.name: [_Note(source, comment) for comment in ignores(source.text)] for source in sources}
+    notes = [_Note(source, comment) for source in sources for comment in ignores(source.text)]
+    at: dict[tuple[str, int | None], list[_Note]] = {}
+    for note in notes:
+        at.setdefault((note.source.name, note.ignore.target), []).append(note)
     off = _per_file(selection)
     known = Counter(selection.known)
     kept: list[Finding] = []
@@ -52,14 +55,14 @@ def select(found: Iterable[Placed], sources: Iterable[Source], selection: Select
         finding = placed.finding
         if not selection.wants(finding.code):
             continue
-        if _ignored(finding, notes.get(finding.position.file, ())) or off(finding):
+        if _ignored(finding, at) or off(finding):
             suppressed += 1
         elif known and known[finding.fingerprint] > 0:
             known[finding.fingerprint] -= 1
             suppressed += 1
         else:
             kept.append(replace(finding, severity=selection.severities.get(finding.code, finding.severity)))
-    for note in (note for listed in notes.values() for note in listed):
+    for note in notes:
         kept += (finding for finding in note.findings(selection) if selection.wants(finding.code) and not off(finding))
     return kept, suppressed
 
@@ -104,13 +107,12 @@ class _Note:
         )  # fmt: skip
 
 
-def _ignored(finding: Finding, notes: Sequence[_Note]) -> bool:
-    if not notes:
-        return False
+def _ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_Note]]) -> bool:
+    """True if a comment suppresses a finding; ``notes`` are by file and by the line that they apply to."""
     # A string of several lines contains no comments: they go to the line of its key.
-    lines = {finding.position.line, finding.key_line}
-    taken = [note for note in notes if note.ignore.speaks_for(lines) and note.takes_out(finding.code)]
-    return bool(taken)
+    lines = (None, *{finding.position.line, finding.key_line})
+    near = (note for line in lines for note in notes.get((finding.position.file, line), ()))
+    return bool([note for note in near if note.takes_out(finding.code)])
 
 
 def _per_file(selection: Selection) -> Callable[[Finding], bool]:
