@@ -16,6 +16,7 @@ from msgspec import Struct
 from dractl.capacity.binding import bound, moved
 from dractl.capacity.islands import Islands
 from dractl.cluster.state import maps_at, text_at
+from dractl.model.order import natural
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.verdict import Attempt
@@ -232,7 +233,7 @@ def _counted(names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]) -
     """A line for each node of the cluster, with no copy too."""
     return tuple(
         NodeFit(name, len(nodes.get(name, ())), tuple(dict.fromkeys(d for copy in nodes.get(name, ()) for d in copy)))
-        for name in sorted(dict.fromkeys([*names, *nodes]))
+        for name in sorted({*names, *nodes}, key=natural)
     )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dractl.cluster import ClusterState
     from dractl.model import Target
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "yaml")
 _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
 
 Expression = Annotated[
@@ -91,8 +91,8 @@ def command(
     text = _read(expression)
     configured = driver_options.configured(driver_version, driver_option, hardware)
     answer = _answer(text, target, devices or (), hardware or (), _split(driver), configured)
-    if output == "json":
-        common.write_report(cel_json.render(answer), output_file)
+    if common.kind_of(output) == "json":
+        common.write_answer(cel_json.render(answer), output, output_file)
     else:
         canvas = Canvas(
             terminal.width(sys.stdout),

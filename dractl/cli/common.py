@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from dractl.cli import completing, terminal
 from dractl.errors import InputError, UsageError
 from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
+from dractl.manifests.dumping import dump
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates, release_of
@@ -107,6 +109,16 @@ def choose_output(value: str, allowed: tuple[str, ...]) -> str:
     if choose("--output", value, allowed) not in _FOR_PEOPLE:
         terminal.write_utf8()
     return value
+
+
+def kind_of(output: str) -> str:
+    """The format in which a report is made: JSON also for YAML, which has the same content."""
+    return "json" if output == "yaml" else output
+
+
+def write_answer(text: str, output: str, output_file: Path | None) -> None:
+    """Writes a report that was made in :func:`kind_of` a format."""
+    write_report(dump(json.loads(text)) if output == "yaml" else text, output_file)
 
 
 def write_report(text: str, output_file: Path | None) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:
     """Raises UsageError for options that cannot be combined with several machines."""
-    if output == "html":
-        raise UsageError("--hardware compares machines as text or json, not html")
+    if output in ("html", "name"):
+        raise UsageError(f"--hardware compares machines as text, json or yaml, not {output}")
     for option, given in (("--patch", patch), ("--node", node), ("--devices", devices)):
         if given:
             raise UsageError(f"--hardware cannot be combined with {option}: each machine is considered alone")

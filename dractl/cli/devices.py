@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from dractl.alignment import Alignment, Use
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
     from dractl.cli.source import Cluster
+    from dractl.report.canvas import Canvas
 
-FORMATS = ("table", "wide", "json", "html", "openmetrics", "svg")
+FORMATS = ("table", "wide", "name", "json", "yaml", "html", "openmetrics", "svg")
 GROUPS = ("node", "driver", "class", "model", "root")
 STATES = ("free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone")
 
@@ -50,9 +51,14 @@ Driver = Annotated[
     ),
 ]
 Class = Annotated[str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
-Selector = Annotated[
-    str | None, Option("--selector", metavar="CEL", help="Only devices for which this CEL expression is true.")
+Cel = Annotated[
+    str | None, Option("--cel", metavar="EXPRESSION", help="Only devices for which this CEL expression is true.")
 ]
+OldCel = Annotated[str | None, Option("--selector", metavar="CEL", hidden=True)]
+SortBy = Annotated[
+    str | None, Option("--sort-by", metavar="COLUMN", help="Sort the table by a column: its header in lower case.")
+]
+NoHeaders = Annotated[bool, Option("--no-headers", help="Leave out the first line of the table.")]
 State = Annotated[
     str | None,
     Option(
@@ -85,10 +91,13 @@ def command(
     node: Node = None,
     driver: Driver = None,
     device_class: Class = None,
-    selector: Selector = None,
+    cel: Cel = None,
+    selector: OldCel = None,
     state: State = None,
     by: By = "node",
     alignment: ByAlignment = False,
+    sort_by: SortBy = None,
+    no_headers: NoHeaders = False,
     watch: Watch = False,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
@@ -113,6 +122,8 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     common.choose("--by", by, GROUPS)
+    if selector is not None:
+        terminal.notice("--selector is called --cel, and goes with the next release")
     if output == "svg" and not alignment:
         raise UsageError("-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices")
     states = frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(",")) if state else None
@@ -138,9 +149,12 @@ def command(
             config=config,
             isolated=isolated,
         )
+        canvas = terminal.canvas(to_file=output_file, unlimited=200)
+        canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
         if alignment and output in ("table", "wide", "svg"):
             return _alignment(_uses(cluster, node), output, output_file)
-        return _report(cluster, node, driver, device_class, selector, states, by=by, output=output, to_file=output_file)
+        shown = common.kind_of(output)
+        return _report(cluster, node, driver, device_class, cel or selector, states, by=by, output=shown, canvas=canvas)
 
     if watch:
         if output not in ("table", "wide"):
@@ -148,7 +162,7 @@ def command(
 
         watching.repeat(watching.tolerant(once))
         return
-    common.write_report(once(), output_file)
+    common.write_answer(once(), output, output_file)
 
 
 def _report(
@@ -161,7 +175,7 @@ def _report(
     *,
     by: str,
     output: str,
-    to_file: object,
+    canvas: Canvas,
 ) -> str:
     with terminal.progress() as tell:
         stock = inventory(cluster.state, cluster.features, tell)
@@ -180,7 +194,7 @@ def _report(
         chosen = _selected(cluster, chosen, selector)
     _check_names(cluster, stock, offered, node=node, driver=driver, device_class=device_class)
     others = not (driver or device_class or selector or states) and any(node in (None, p.node) for p in offered)
-    if not chosen and stock.devices and not others and output in ("table", "wide"):
+    if not chosen and stock.devices and not others and output in ("table", "wide", "name"):
         return f"none of {len(stock.devices)} devices matches these options\n"
     filtered = len(chosen) < len(stock.devices)
     pools = {(row.id.driver, row.id.pool) for row in chosen}
@@ -201,7 +215,8 @@ def _report(
         templates = [] if unread else _templates(cluster)
         return capacity_html.devices(stock, offered, faults, templates, _hidden(cluster), _uses(cluster, node))
 
-    canvas = terminal.canvas(to_file=to_file, unlimited=200)
+    if output == "name":
+        return "\n".join(str(row.id) for row in stock.devices)
     if output == "wide":
         return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node))
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dractl.explain.around.groups import Group
 
 _WAITING = ("Pod", "ResourceClaim")
-FORMATS = ("text", "json", "html")
+FORMATS = ("text", "name", "json", "yaml", "html")
 
 Names = Annotated[
     list[str] | None,
@@ -145,9 +145,11 @@ def command(
             cluster = described.with_network(cluster, network_devices or [], target)
             if hardware:
                 to_file = output_file is not None
-                return described.compare(cluster, hardware, configured, target, output, verbose, to_file=to_file)
+                shown = common.kind_of(output)
+                return described.compare(cluster, hardware, configured, target, shown, verbose, to_file=to_file)
         to_file = output_file is not None
-        return _answer(cluster, selector, node, patch=patch, output=output, verbose=verbose, to_file=to_file, aged=aged)
+        shown = common.kind_of(output)
+        return _answer(cluster, selector, node, patch=patch, output=shown, verbose=verbose, to_file=to_file, aged=aged)
 
     if watch:
         if output != "text" or patch:
@@ -157,7 +159,7 @@ def command(
         watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
         return
     text, fits = once()
-    common.write_report(text, output_file)
+    common.write_answer(text, output, output_file)
     if not exit_zero and not fits:
         raise Exit(1)
 
@@ -216,6 +218,8 @@ def _answer(
         terminal.notice(current().title)
     if patch:
         text = _patches(explanations)
+    elif output == "name":
+        text = "".join(f"{e.subject.address}\n" for e in explanations)
     elif output == "text":
         now = newest_of(state) if aged else None
         text = _text(explanations, groups, verbose, several=several, to_file=to_file, now=now)

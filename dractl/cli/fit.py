@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dractl.cluster import ClusterState
     from dractl.explain import Explanation, Reason
 
-FORMATS = ("text", "json", "html")
+FORMATS = ("text", "json", "yaml", "html")
 _ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 
 
@@ -173,13 +173,13 @@ def command(
         _tell_of_shared(one)
     found = [_placed(cluster, one) for one in subjects]
     near = [_aligned(cluster, fit) if aligned else None for fit in found]
-    if output == "json":
+    if common.kind_of(output) == "json":
         text = _json(cluster, found, near, pack, replicas)
     elif output == "html":
         text = _html(cluster, found, pack)
     else:
         text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None)
-    common.write_report(text, output_file)
+    common.write_answer(text, output, output_file)
     if any((fit.fits if one is None else one.first) < (replicas or 1) for fit, one in zip(found, near, strict=True)):
         raise Exit(1)
 

@@ -105,6 +105,7 @@ def read(
     :func:`dractl.cluster.live.read`; ``described``: no cluster is asked, since options describe its nodes. Raises
     DractlError."""
     require("this command")
+    namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
 
     release, gates = common.asked(
         kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)

@@ -205,6 +205,11 @@ class Subject(Struct, frozen=True):
     extended: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def address(self) -> str:
+        """``KIND/NAMESPACE/NAME``, as it can be asked about."""
+        return "/".join(filter(None, (self.kind.lower(), self.namespace, self.name)))
+
+    @property
     def title(self) -> str:
         return (
             f"{self.kind.lower()} {self.namespace}/{self.name}"

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import IMPLICIT_PREFIX
-from dractl.cluster.kinds import kind_of, not_found
+from dractl.cluster.kinds import KINDS, kind_of, not_found
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
@@ -40,16 +40,32 @@ class Question(Struct, frozen=True):
     value: Raw
 
 
+def address(
+    state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str]
+) -> tuple[str | None, str, str | None]:
+    """The word for a kind (None: not said), the name and the namespace of ``NAME`` and ``KIND/NAME``, and of what our
+    own answers print: ``NAMESPACE/NAME`` and ``KIND/NAMESPACE/NAME``."""
+    first, *rest = text.split("/")
+    if not rest:
+        return None, text, namespace
+    if len(rest) == 2:
+        return first, rest[1], rest[0]
+    is_kind = first.lower() in KINDS or first.lower() in kinds
+    if not is_kind and any(key[0] == first for kind in ("Pod", "ResourceClaim") for key in state.all(kind)):
+        return None, rest[0], first
+    return first, "/".join(rest), namespace
+
+
 def find(
     state: ClusterState, text: str, namespace: str | None, kinds: Mapping[str, str] = MappingProxyType({})
 ) -> list[Question]:
     """The subjects that ``NAME`` or ``KIND/NAME`` means; ``kinds`` are further words for kinds, as a cluster knows
     them. Raises UsageError for an unknown kind, InputError if no such object exists."""
-    word, slash, name = text.partition("/")
-    if not slash:
-        found = _named(state, "Pod", text, namespace) or _named(state, "ResourceClaim", text, namespace)
+    word, name, namespace = address(state, text, namespace, kinds)
+    if word is None:
+        found = _named(state, "Pod", name, namespace) or _named(state, "ResourceClaim", name, namespace)
         if not found:
-            raise not_found(state, ("Pod", "ResourceClaim"), text, namespace)
+            raise not_found(state, ("Pod", "ResourceClaim"), name, namespace)
         return found
     kind = kind_of(state, word, kinds, _KINDS)
     found = _named(state, kind, name, namespace)

@@ -6,11 +6,14 @@ from msgspec import Struct
 
 
 class Canvas(Struct, frozen=True):
-    """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if ``color``."""
+    """``width`` in columns; characters beyond ASCII only if ``unicode``, ANSI styles only if ``color``. Tables are
+    sorted by the column ``sort_by`` (its header in lower case), and have no first line without ``headers``."""
 
     width: int = 100
     unicode: bool = True
     color: bool = False
+    sort_by: str | None = None
+    headers: bool = True
 
     def paint(self, text: str, style: str) -> str:
         """``text`` in an ANSI style (``1;31``)."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.capacity.changes import unjudged
+from dractl.model.order import natural
 from dractl.report.alignment import percent
 from dractl.report.plain import printable, wrap
 from dractl.report.table import table
@@ -43,7 +44,7 @@ def devices(
     for row in stock.devices:
         for key in _keys(row, by):
             groups.setdefault(key, []).append(row)
-    lines: list[Cells] = [_line(key, rows) for key, rows in sorted(groups.items())]
+    lines: list[Cells] = [_line(key, rows) for key, rows in sorted(groups.items(), key=_by_name)]
     for p in plugins if by == "node" else ():
         counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
         lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), "0", ""))
@@ -125,6 +126,10 @@ def _line(key: tuple[str, ...], rows: Sequence[DeviceRow]) -> tuple[str, ...]:
     if blocked:
         held = "; ".join(filter(None, (held, f"{blocked} blocked by shared counters")))
     return (*key, _some([name for name in models if name], 2), *(str(n) for n in counts), held)
+
+
+def _by_name(item: tuple[tuple[str, ...], object]) -> list[object]:
+    return [natural(part) for part in item[0]]
 
 
 def _some(names: Sequence[str], most: int) -> str:

@@ -46,6 +46,7 @@ def test_devices_are_listed_by_node(dump: str, capsys: pytest.CaptureFixture[str
         (["--driver", "nic.example.com"], 2),
         (["--class", "gpu", "--state", "held"], 1),
         (["--node", "a", "--state", "gone"], 0),
+        (["--cel", "device.driver == 'nic.example.com'"], 2),
         (["--selector", "device.driver == 'nic.example.com'"], 2),
     ],
 )
@@ -321,3 +322,20 @@ def test_a_template_that_asks_for_nothing_is_not_placed_forever(
     out = capsys.readouterr().out
     assert '<span class="fits">one <b>1</b></span>' in out
     assert '<span class="fits">none' not in out
+
+
+def test_devices_by_name_sorted_and_without_headers(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "--isolated", "-o", "name", "--driver", "nic.example.com"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["nic.example.com/a/nic-0", "nic.example.com/a/nic-1"]
+    assert main(["devices", "-f", dump, "--isolated", "--sort-by", "devices", "--no-headers"]) == 0
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()[:2]] == [
+        "nic.example.com",
+        "gpu.example.com",
+    ]
+    assert main(["devices", "-f", dump, "--isolated", "--sort-by", "age"]) == 2
+    assert "columns are node, driver, model, devices, free" in capsys.readouterr().err
+
+
+def test_the_old_name_of_an_option_is_told(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "-f", dump, "--isolated", "--selector", "true"]) == 0
+    assert "--selector is called --cel" in capsys.readouterr().err

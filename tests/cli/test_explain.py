@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from dractl import facts
 from dractl.cli.main import main
@@ -545,3 +546,18 @@ def test_a_dump_without_dra_objects(tmp_path: Path, capsys: pytest.CaptureFixtur
     code, _, err = run(capsys, "-f", path)
     assert code == 1
     assert "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml" in err
+
+
+@pytest.mark.parametrize("words", [["ml/train"], ["pod/ml/train"], ["pods/train", "-n=ml"], ["po/train", "-n", "ml"]])
+def test_a_name_as_our_own_answers_print_it(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits = pod("train", {"name": "g", "resourceClaimName": "none"})
+    code, out, _ = run(capsys, "-f", dump(tmp_path, *busy_cluster(), waits), *words, "-o", "name")
+    assert (code, out) == (1, "pod/ml/train\n")
+
+
+def test_yaml_has_the_content_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = dump(tmp_path, *busy_cluster())
+    as_json = json.loads(run(capsys, "-f", file, "pod/eval", "-o", "json")[1])
+    assert yaml.safe_load(run(capsys, "-f", file, "pod/eval", "-o", "yaml")[1]) == as_json

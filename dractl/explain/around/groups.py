@@ -14,7 +14,7 @@ from dractl.cluster.podgroups import group_of, minimum
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods, refusal
-from dractl.explain.ask import Question, made_pods
+from dractl.explain.ask import Question, address, made_pods
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
 from dractl.model import pod_templates
@@ -87,12 +87,12 @@ def groups(
     if not decided(state.rights):
         return []  # what claims and pods hold that may not be read is not known
     for text in names:
-        word, slash, name = text.partition("/")
-        kind = kind_of(state, word, kinds, "") if slash else "Pod"
+        word, name, where = address(state, text, namespace, kinds)
+        kind = kind_of(state, word, kinds, "") if word else "Pod"
         if kind in GROUPS or kind == _EACH_NODE:
             continue
-        named = [key for key in state.all(kind) if key[1] == name and namespace in (None, key[0])]
-        spaces = dict.fromkeys(key[0] for key in state.all("Pod") if namespace in (None, key[0]))
+        named = [key for key in state.all(kind) if key[1] == name and where in (None, key[0])]
+        spaces = dict.fromkeys(key[0] for key in state.all("Pod") if where in (None, key[0]))
         for key in named or [(space, name) for space in spaces]:
             for gang, pods, made in _parts(state, kind, key):
                 if len(pods) + len(made) > 1:

@@ -1,0 +1,13 @@
+"""The order in which people expect names: node-2 before node-10."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = re.compile(r"(\d+)")
+
+
+def natural(text: str) -> tuple[tuple[bool, int, str], ...]:
+    """A key to sort by: runs of digits count as numbers."""
+    parts = _NUMBER.split(text[:1000])
+    return tuple((part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts if part)
