@@ -305,7 +305,7 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
         (["-n", "default", "node/node-9"], 3, "no node node-9", "there is node-1"),
         (["pod", "train-1"], 3, "no pod train-1", "there is ml/train-0"),
         (["--patch", "-o", "json"], 2, "--patch prints a shell script", "-o json has the changes"),
-        (["-o", "yaml"], 2, "--output: unknown value 'yaml'", "text, json, html"),
+        (["-o", "xml"], 2, "--output: unknown value 'xml'", "text, name, json, yaml, html"),
         (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),
         (["--kubernetes-version", "1.2"], 2, "1.2", ""),
         (["--feature-gates", "DRANothing=true"], 2, "DRANothing", ""),
