@@ -11,6 +11,7 @@ from dractl.cluster.kinds import KINDS
 from dractl.cluster.state import map_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
+from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.scheduler.attempt import nodes_of
 from dractl.scheduler.extended import provided
@@ -131,5 +132,6 @@ def only_node(state: ClusterState, name: str) -> ClusterState:
     nodes = state.all("Node")
     if ("", name) not in nodes:
         near = nearest(name, {key[1] for key in nodes})
-        raise InputError(f"--node {name}: no such node", hint=f"there is {near}" if near else None)
+        first = sorted((key[1] for key in nodes), key=natural)[:8]
+        raise InputError(f"--node {name}: no such node", hint=f"there is {near or ', '.join(first) or 'none'}")
     return state.only({"Node": {key: value for key, value in nodes.items() if key[1] == name}})

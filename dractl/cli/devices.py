@@ -14,9 +14,10 @@ from dractl.capacity.placing import BUDGET
 from dractl.cel import environment
 from dractl.cli import common, completing, source, terminal, watching
 from dractl.cluster.devices import Devices
-from dractl.cluster.sources import sort_out
+from dractl.cluster.sources import recognized, sort_out
 from dractl.cluster.state import maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
+from dractl.lint.cel_hints import help_of
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.report import capacity_json, capacity_text
@@ -149,6 +150,8 @@ def command(
             config=config,
             isolated=isolated,
         )
+        if not (cluster.sources.live or any(cluster.state.kinds)) and (what := recognized(cluster.sources.files)):
+            raise InputError("no object of a cluster in the input", hint=what)
         canvas = terminal.canvas(to_file=output_file, unlimited=200)
         canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
         if alignment and output in ("table", "wide", "svg"):
@@ -316,7 +319,8 @@ def _selected(cluster: Cluster, rows: list[DeviceRow], selector: str) -> list[De
     gates = features.on if features.cel_on is None else features.cel_on
     program = environment(Target(features.release, gates), "stored").compile(selector)
     if not program.ok:
-        raise UsageError(f"--selector does not compile: {program.error}", hint="see `dractl cel`")
+        why = program.issues[0].message if program.issues else program.error
+        raise UsageError(f"--cel does not compile: {why}", hint=help_of(program, Target(features.release, gates)))
     index = Devices(cluster.state, cluster.state.slices)
     found = []
     for row in rows:

@@ -11,6 +11,7 @@ from dractl.cli import common, completing, driver_options, source, terminal, wat
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
+from dractl.cluster.sources import recognized
 from dractl.cluster.state import GROUPS, maps_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Options, everything, explain_each, find, labelled
@@ -248,7 +249,7 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     """The report if nothing is pending. Raises InputError if the input has nothing that could be."""
     state, where = cluster.state, cluster.namespace
     if not (cluster.sources.live or any(state.has(kind) for kind in ("Pod", "ResourceClaim"))):
-        raise InputError(_nothing(state), hint=_what_is_there(state))
+        raise InputError(_nothing(state), hint=recognized(cluster.sources.files) or _what_is_there(state))
     check_namespace(state, where)
     narrowed = where is not None and selector is None
     waiting = sorted(question.key[0] for question in everything(state, None)) if narrowed else []

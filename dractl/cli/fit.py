@@ -143,11 +143,15 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     if (name is None) == (shapes is None):
-        raise UsageError("name one shape or object to place, or several with --shapes", hint="dractl fit gpu=2,nic=1")
+        given = "both a shape and --shapes are given" if name else "name one shape or object to place, or --shapes"
+        raise UsageError(given, hint="dractl fit gpu=2,nic=1")
     own = [name] if name is not None and Path(name).is_file() else []
     added = [*(add or []), *(hardware or [])]
     for spec in added:
-        published.check(spec.partition("*")[0])
+        published.check("--hardware" if spec in (hardware or []) else "--add", spec.partition("*")[0])
+    for word in more or []:
+        if "=" in word and not Path(word).exists():
+            raise UsageError(f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}")
     files = [*(files or []), *(more or [])]
     cluster = source.read(
         [],

@@ -17,7 +17,7 @@ from dractl.drivers.hardware import labels_of, machine, room_of
 from dractl.drivers.hardware.names import every
 from dractl.drivers.hardware.spec import machines as of_line
 from dractl.drivers.network import read as of_files
-from dractl.errors import InputError
+from dractl.errors import InputError, UsageError
 from dractl.objects import Claim, selectors_of
 from dractl.upgrade import Described
 
@@ -218,10 +218,13 @@ def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
     return [item.text for request in requests for item in request.selectors]
 
 
-def check(source: str) -> None:
-    """Raises UsageError for nodes to add that are neither a file nor a machine that is known."""
-    if not Path(source).exists():
-        machine(source)
+def check(option: str, source: str) -> None:
+    """Raises UsageError for nodes that ``option`` adds and that are neither a file nor a machine that is known."""
+    try:
+        if not Path(source).exists():
+            machine(source)
+    except UsageError as error:
+        raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
 
 
 def nodes(source: str, target: Target) -> ClusterState:

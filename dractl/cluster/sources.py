@@ -85,6 +85,24 @@ def state_of(sources: Sources, *, namespace: str | None, stdin: bytes | None = N
     return ClusterState.from_documents(read_files(sources.files, stdin=stdin).documents, namespace=namespace)
 
 
+_SNAPSHOT = "dractl/machine/v1"
+
+
+def recognized(paths: Iterable[str]) -> str | None:
+    """What the files are that have no object of a cluster: empty, a snapshot of a machine, a report of ours; None for
+    anything else."""
+    for path in paths:
+        documents = [document.value for document in read_files([path]).documents] if path != "-" else []
+        schemas = {str(value.get("schema")) for value in documents if isinstance(value, dict) and "schema" in value}
+        if _SNAPSHOT in schemas:
+            return f"{path} is a snapshot of a machine: --devices {path} takes the devices that it would publish"
+        if schemas:
+            return f"{path} is a report ({', '.join(sorted(schemas))}), not objects of a cluster"
+        if not documents and path != "-":
+            return f"{path} is empty, or has no Kubernetes object"
+    return None
+
+
 def published(source: str) -> ClusterState | None:
     """The objects of ``--devices FILE|DIR``; None if it has no ResourceSlice, as in a snapshot of a machine."""
     try:

@@ -46,6 +46,8 @@ def address(
     """The word for a kind (None: not said), the name and the namespace of ``NAME`` and ``KIND/NAME``, and of what our
     own answers print: ``NAMESPACE/NAME`` and ``KIND/NAMESPACE/NAME``."""
     first, *rest = text.split("/")
+    if not all((first, *rest)):
+        raise UsageError(f"{text} names no object", hint="write NAME, or KIND/NAME such as pod/train-0")
     if not rest:
         return None, text, namespace
     if len(rest) == 2:

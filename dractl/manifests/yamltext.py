@@ -348,6 +348,9 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
         mark = error.context_mark  # at the end of the text nothing is visible: point at what was opened
         if mark is not None:
             offset = shift + mark.index
+        opened = max(text.rfind(bracket, 0, end) for bracket in "[{")
+        if hint is None and opened >= 0:
+            hint = f"is {text[opened]} closed?"
     return problem, offset, hint
 
 

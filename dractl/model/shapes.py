@@ -52,7 +52,8 @@ def parse(text: str, known: Sequence[str] = ()) -> dict[str, int]:
             if each in counts:
                 raise UsageError(f"{each} occurs twice in shape {text}", hint=_ONCE)
             if (equals or count) and not (count.isdecimal() and 0 < int(count[:9]) <= MOST):
-                raise UsageError(f"{part!r} is not KIND=COUNT", hint=_ONCE)
+                many = count.isdecimal() and int(count[:9]) > MOST
+                raise UsageError(f"{part}: {count!r} is {'too many' if many else 'no count'}", hint=_ONCE)
             counts[each] = int(count or 1)
     if not counts or sum(counts.values()) > MOST:
         raise UsageError(f"a shape has 1 to {MOST} devices, such as gpu=2,nic=1")

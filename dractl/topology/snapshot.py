@@ -47,7 +47,7 @@ def from_json(value: object) -> Machine:
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != SCHEMA:
         raise InputError(
-            "is not a machine snapshot: " + ("it has no field schema" if schema is None else f"schema is {schema!r}"),
+            "not a machine snapshot: " + ("it has no field schema" if schema is None else f"schema is {schema!r}"),
             hint=f"`dractl discover --save FILE` writes one (schema {SCHEMA})",
         )
     machine = wire.decode(Machine, value)
@@ -99,7 +99,7 @@ def _snapshot(path: Path) -> Machine:
     except RecursionError as error:
         raise InputError("is nested too deeply for a snapshot", place=str(path)) from error
     except ValueError as error:
-        raise InputError(f"is not valid JSON: {error}", place=str(path)) from error
+        raise InputError(f"not valid JSON: {error}", place=str(path)) from error
     except InputError as error:
         raise InputError(error.message, place=str(path), hint=error.hint) from error
 
@@ -111,7 +111,7 @@ def _tar(path: Path) -> Files:
     except damage() as error:
         why = str(error)  # several lines, one for each format that tarfile tried, if it is none of them
         raise InputError(
-            "is neither a snapshot nor a readable archive" + ("" if "\n" in why else f": {why}"),
+            "neither a snapshot nor a readable archive" + ("" if "\n" in why else f": {why}"),
             hint="--from reads snapshots written by --save, and .tar, .tar.gz, .tar.bz2, .tar.xz or .zip archives of a "
             "node's /sys and /proc",
         ) from error

@@ -137,7 +137,7 @@ def test_a_count_may_be_left_out(dump: str, shape: str, capsys: pytest.CaptureFi
     ("shape", "code", "message"),
     [
         ("gpu=1,gpu=2", 2, "gpu occurs twice"),
-        ("gpu=x", 2, "'gpu=x' is not KIND=COUNT"),
+        ("gpu=x", 2, "gpu=x: 'x' is no count"),
         ("", 2, "a shape has 1 to 32 devices"),
         ("gpuu", 3, "did you mean gpu=1?"),
     ],
