@@ -20,7 +20,7 @@ FILES = {
     "notes.txt": "hello",
     "nos.json": "{}",
     "dep.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
-    "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}}\n",
+    "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: []}}}\n",
 }
 
 
