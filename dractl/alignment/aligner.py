@@ -148,7 +148,9 @@ class Aligner:
         now = self.allocator.replace(state=AllocatedState.from_claims(held, self.features))
         try:
             free_positions = self._best(self.allocator, node, wanted, found, len(distances))
-            now_positions = self._best(now, node, wanted, found, len(distances))
+            # What others hold is not known where their claims may not be read.
+            blind = any(one.kind == "ResourceClaim" for one in self.state.rights.unread)
+            now_positions = None if blind else self._best(now, node, wanted, found, len(distances))
         except TooMany:
             return replace(found, why=_MANY)
         except AttemptFailed as failed:

@@ -8,7 +8,8 @@ import pytest
 
 from dractl.alignment import uses
 from dractl.allocation import Features
-from dractl.cluster import sources
+from dractl.cluster import ClusterState, sources
+from dractl.cluster.rights import Rights, Unread
 from dractl.scheduler.attempt import Scheduler
 from tests.alignment.machines import alignments, cluster, holding
 from tests.explain.cluster import claim, device, device_class, node, pod, request, slice_of, state_of
@@ -65,6 +66,25 @@ def test_all_gpus_of_one_kind_are_compared_with_each_other() -> None:
     found = alignments(cluster("dgx-h100", holding("c", "n", gpu=["gpu-0", "gpu-1", "gpu-4"])))[GPU_GPU]
     assert found.levels == {"NODE": 1, "SYS": 2}
     assert (found.best_free, found.share) == ({"NODE": 3}, (pytest.approx(1 / 3), pytest.approx(1 / 3)))
+
+
+def test_nvlink_makes_sockets_equal_where_it_is_known() -> None:
+    pair = holding("c", "n", gpu=["gpu-0", "gpu-4"])
+    assert alignments(cluster("dgx-h100", pair))[GPU_GPU].levels == {"SYS": 1}
+    found = alignments(cluster("dgx-h100", pair, known=True))[GPU_GPU]
+    assert (found.levels, found.share) == ({"NV18": 1}, (1, 1))
+    assert {p.source for p in found.pairs} == {"snapshot"}
+
+
+def test_what_is_free_is_not_known_without_the_right_to_read_claims() -> None:
+    state = cluster("dgx-h100", holding("c", "n", gpu=["gpu-0"], nic=[NICS[5]]))
+    unread = ClusterState(
+        {kind: state.all(kind) for kind in state.kinds},
+        rights=Rights((Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml"),)),
+    )
+    found = alignments(unread)[GPU_NIC]
+    assert (found.best_free, found.share) == ({"root": 1}, (0, 0))
+    assert (found.best_now, found.share_now, found.improvement) == (None, None, None)
 
 
 def attributed(*devices: Any, **more: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -23,6 +24,7 @@ from dractl.topology.machine import (
     Fabric,
     Gpu,
     Host,
+    Link,
     Machine,
     NetInterface,
     Note,
@@ -102,6 +104,7 @@ def machine(layout: Layout) -> Machine:
         rdma_devices=tuple(rdma for part in parts for rdma in part.rdma),
         nvme_controllers=tuple(controller for part in parts for controller in part.controllers),
         gpus=gpus,
+        links=_links(gpus, int(settings.get("nvlinks", 0))),
         nvidia=Nvidia(
             _driver(settings),
             str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])),
@@ -312,6 +315,12 @@ def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
         kind="gpu",
     )
     return _Parts((pci,), gpus=(gpu,))
+
+
+def _links(gpus: Sequence[Gpu], number: int) -> tuple[Link, ...]:
+    """NVLinks through switches: as many between any two GPUs; none in MIG mode, which has no peer-to-peer access."""
+    whole = [gpu.bdf for gpu in gpus if gpu.bdf is not None and number and not gpu.mig_mode]
+    return tuple(Link(a, b, "nvlink", count=number) for a, b in combinations(whole, 2))
 
 
 def _fabric(said: Mapping[str, Any]) -> Fabric:

@@ -25,11 +25,11 @@ MAX_CPUS = 4096
 MAX_VFS = 128
 MAX_NODES = 64
 
-NUMBERS = {"roots": MAX_DEVICES, "numa": MAX_NODES, "cpus": MAX_CPUS, "threads": 8, "vfs": MAX_VFS}
+NUMBERS = {"roots": MAX_DEVICES, "numa": MAX_NODES, "cpus": MAX_CPUS, "threads": 8, "vfs": MAX_VFS, "nvlinks": 36}
 KEYS = ("roots", "numa", "cpus", "threads", "memory", "vfs", "driver", "cuda", "mig", "addressingMode")
 """The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
 
-FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType")
+FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType", "nvlinks")
 CHOICES = {"addressingMode": ("ATS", "HMM", "None"), "cloud": ("alibaba", "aws", "azure", "gce", "oke")}
 """NVML's addressing modes, and the clouds that dranet knows."""
 
