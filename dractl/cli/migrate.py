@@ -86,7 +86,7 @@ def command(
         raise UsageError("--write and --keep-requests cannot be combined", hint="the classes go to standard output")
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
-    if int(target.release.partition(".")[2]) < 34:
+    if not target.has("served-by-default"):
         raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
     stdin = _stdin(paths)
     inputs = _load(paths, stdin, [*settings.exclude, *(exclude or ())])
