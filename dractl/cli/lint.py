@@ -25,6 +25,7 @@ from dractl.lint.config import baseline as fingerprints
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
 from dractl.lint.registry import CONSUMERS
+from dractl.lint.releases import combined
 from dractl.lint.relevance import concern
 from dractl.lint.repository import Repositories, is_whole, surrounded
 from dractl.lint.run import report_on
@@ -40,7 +41,7 @@ from dractl.report.canvas import Canvas
 from dractl.report.plain import harmless, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.cli.fixing import Change
     from dractl.lint.config import Config
@@ -242,7 +243,10 @@ def command(
         raise UsageError(f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}")
     configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
-    target = common.target(*asked)
+    targets = [common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])]
+    target = targets[-1]
+    if len(targets) > 1 and (watch or edits.asked):
+        raise UsageError("several releases cannot be combined with --watch or with changes of files")
     consumers = named(_split(for_) or settings.consumers)
     cache = None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
     excluded = (*settings.exclude, *_split(exclude))
@@ -270,7 +274,7 @@ def command(
         _show_files(job, output_file)
     if watch:
         _watch(job, outputs[0])
-    report, changes, errors = _changed(job, edits) if edits.asked else (job.lint(), [], [])
+    report, changes, errors = _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
     if diff:
         changed = _show_diff(changes, output_file)
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)
@@ -358,6 +362,11 @@ class Job(Struct, frozen=True):
             return inputs
 
         return built(inputs, files, build, lambda document: concern(document.value) == "claims")
+
+    def of_releases(self, targets: Sequence[Target]) -> Report:
+        """The report for one release, or for several, whose findings are marked."""
+        reports = [replace(self, target=target).lint() for target in targets]
+        return reports[0] if len(reports) == 1 else combined(reports)
 
     def lint(self, overlay: Mapping[str, bytes] | None = None) -> Report:
         """The report on the input, with some files replaced; notices about it the first time."""

@@ -84,7 +84,8 @@ class Finding(Struct, frozen=True):
 
     ``path`` is the YAML path in the document as it was written. ``api`` is set if the API server would report it too.
     ``excerpt`` is the source line of ``position``, for formats that show it, and ``key_line`` that of the key, where an
-    ignore comment counts as well; neither is part of the JSON.
+    ignore comment counts as well; neither is part of the JSON. ``releases`` are those that report it, if several were
+    asked for and not all do.
     """
 
     code: str
@@ -103,6 +104,7 @@ class Finding(Struct, frozen=True):
     fix: Fix | None = None
     excerpt: str = ""
     key_line: int = 0
+    releases: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -127,6 +129,8 @@ class Finding(Struct, frozen=True):
         }
         if self.help:
             made["help"] = self.help
+        if self.releases:
+            made["releases"] = list(self.releases)
         if self.related:
             made["related"] = [{"message": item.message, **_place(item.position)} for item in self.related]
         if self.api:

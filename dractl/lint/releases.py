@@ -1,0 +1,35 @@
+"""The reports on the same input for several releases as one, whose findings are marked by release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.lint.finding import Finding, Report
+
+
+def combined(reports: Sequence[Report]) -> Report:
+    """One report: a finding that not every release has names those that do."""
+    found: dict[Any, Finding] = {}
+    releases: dict[Any, list[str]] = {}
+    for report in reports:
+        for finding in report.findings:
+            place = finding.position
+            key = finding.code, place.file, place.line, place.column, finding.path, finding.message, finding.object
+            found.setdefault(key, finding)
+            releases.setdefault(key, []).append(report.kubernetes_version)
+    marked = [_marked(finding, releases[key], len(reports)) for key, finding in found.items()]
+    marked.sort(key=lambda one: (one.position.file, one.position.line, one.position.column, one.code))
+    every = ",".join(report.kubernetes_version for report in reports)
+    return replace(reports[-1], findings=tuple(marked), kubernetes_version=every)
+
+
+def _marked(finding: Finding, releases: list[str], of: int) -> Finding:
+    if len(releases) == of:
+        return finding
+    message = f"{finding.message} (Kubernetes {', '.join(releases)})"
+    return replace(finding, releases=tuple(releases), message=message)
