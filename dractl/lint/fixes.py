@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path, Violation
 
 _STRINGS = r"""\"(?:\\.|[^"\\])*\"|'(?:\\.|[^'\\])*'"""
+_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
+_OF_REQUESTS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"})
+_CLAIMS_OF_LIMITS = (("resources", "limits", "claims"), ("resources", "requests", "claims"))
+_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|gpus?|devices?|[Bb]ytes?))")
 _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
@@ -31,11 +35,20 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
         return None
     if violation.rule == "PC-09" and isinstance(document.at(violation.path), dict):
         violation = replace(violation, path=(*violation.path, "name"))
+    if violation.path[-3:] in _CLAIMS_OF_LIMITS:
+        return _into(document, violation.path, (*violation.path[:-2], "claims"))
     if violation.rule == "wrong-type":
-        return _converted(document, violation)
+        return _converted(document, violation) or _without_unit(document, violation)
+    if violation.path[-1] == "count" and "allocationMode" in violation.message:
+        return _dropped(document, violation.path)
     written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
+    if violation.rule == "unknown-field" and violation.path[-2:-1] == ("devices",) and written in _OF_REQUESTS:
+        requests = document.at((*violation.path[:-1], "requests"))
+        only = isinstance(requests, list) and len(requests) == 1
+        to = (*violation.path[:-1], "requests", 0, "exactly", written)
+        return _into(document, violation.path, to) if only else None
     if violation.moved_to is not None and not _is_judged(document, violation.moved_to):
         return None
     if violation.moved_to is not None:
@@ -53,6 +66,70 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
         f"replace by {violation.nearest}", violation.path, violation.nearest, safe=_alike(written, violation.nearest)
     )
     return replacement(document, wanted)
+
+
+def _dropped(document: Document, path: Path) -> Fix | None:
+    edit = removal(document, path)
+    return None if edit is None else Fix(f"remove {path[-1]}", (edit,), safe=False)
+
+
+def _without_unit(document: Document, violation: Violation) -> Fix | None:
+    """A quantity without the word behind it, or with the suffix of bytes as quantities have it."""
+    written = document.at(violation.path)
+    found = _UNIT.fullmatch(written) if isinstance(written, str) and "quantity" in violation.message else None
+    if found is None:
+        return None
+    meant = found[1] + (found[2] or "")
+    return replacement(document, Replacement(f"write {meant}", violation.path, meant, safe=False))
+
+
+def _into(document: Document, path: Path, to: Path) -> Fix | None:
+    """A field moved into a map that exists, behind its other fields; what it leaves empty goes, too."""
+    holder = document.at(to[:-1])
+    if not isinstance(holder, dict) or not holder or to[-1] in holder:
+        return None
+    gone = path[:-1] if path[:-2] == to[:-1] and len(document.at(path[:-1])) == 1 else path
+    cut = removal(document, gone)
+    kept = [name for name in holder if (*to[:-1], name) != gone]
+    key, value = document.locate(path, key=True), document.locate(path)
+    title = f"move it to {to[-2]}"
+    if cut is None or (not kept and gone == path):
+        return None
+    if not kept:  # what it stood in becomes the field itself
+        return _in_place(document, gone, path, title)
+    text = _lines(document, key, value)
+    end = document.locate((*to[:-1], kept[-1]))
+    if _in_flow(document, to[:-1]):
+        if value.line != value.end_line:
+            return None
+        return Fix(title, (cut, Edit(_after(end), f", {text}")), safe=False)
+    indent = document.locate((*to[:-1], kept[0]), key=True).column - 1
+    shifted = "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
+    behind = Position(end.file, end.end_line + 1, 1, end.end_line + 1, 1)
+    if end.end_column == 1:  # a block that ends with its line
+        behind = Position(end.file, end.end_line, 1, end.end_line, 1)
+    return Fix(title, (cut, Edit(behind, shifted)), safe=False)
+
+
+def _lines(document: Document, key: Position, value: Position) -> str:
+    """The text of a field, its lines from its own column on."""
+    first = document.line(key.line)
+    if key.line == value.end_line:
+        return first[key.column - 1 : value.end_column - 1]
+    rest = [document.line(line)[key.column - 1 :] for line in range(key.line + 1, value.end_line + 1)]
+    return "\n".join((first[key.column - 1 :], *rest)).rstrip()
+
+
+def _in_place(document: Document, outer: Path, inner: Path, title: str) -> Fix | None:
+    """A field in place of the map that has nothing else."""
+    whole, end = document.locate(outer, key=True), document.locate(outer)
+    key, value = document.locate(inner, key=True), document.locate(inner)
+    if key.line == whole.line and value.line != value.end_line:
+        return None
+    text = _lines(document, key, value)
+    indent = " " * (whole.column - 1)
+    shifted = "\n".join(line if not at else indent + line for at, line in enumerate(text.splitlines()))
+    return Fix(title, (Edit(_from(whole, end), shifted),), safe=False)
 
 
 def _compared(document: Document, violation: Violation) -> Fix | None:
@@ -96,7 +173,7 @@ def _moved(document: Document, path: Path, to: Path) -> Fix | None:
         old, new = str(path[-1]), str(to[-1])
         return replacement(document, Replacement(f"rename {old} to {new}", path, new, key=True, safe=_alike(old, new)))
     if to == (*path[:-1], "exactly", path[-1]):
-        return _below_exactly(document, path)
+        return _below_exactly(document, path) or _into(document, path, to)
     return None  # fields that belong elsewhere are moved by hand
 
 
@@ -215,6 +292,29 @@ def _removed(document: Document, path: Path) -> Fix | None:
     if any("#" in document.line(line) for line in range(span.line, span.end_line + 1)):
         return None  # a comment may be about it
     return Fix(f"remove {path[-1]}", (Edit(span, ""),), safe=True)
+
+
+def removal(document: Document, path: Path) -> Edit | None:
+    """The edit that removes a key of a map with its value, but for comments; None where its text is not plain."""
+    key, value = document.locate(path, key=True), document.locate(path)
+    if not document.line(key.line)[: key.column - 1].strip():
+        kept = "".join(
+            " " * (key.column - 1) + found[1] + "\n"
+            for line in range(key.line, value.end_line + 1)
+            if (found := _COMMENT.search(document.line(line)))
+        )
+        return Edit(Position(key.file, key.line, 1, value.end_line + 1, 1), kept)
+    if key.line != value.end_line:
+        return None
+    line = document.line(key.line)
+    start, end = key.column - 1, value.end_column - 1
+    after = re.match(r"\s*,\s*", line[end:])
+    before = re.search(r"\s*,\s*$", line[:start])
+    if after:
+        end += after.end()
+    elif before:
+        start = before.start()
+    return Edit(Position(key.file, key.line, start + 1, key.line, end + 1), "")
 
 
 def _in_flow(document: Document, path: Path) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dractl.lint.finding import Edit
+from dractl.lint.fixes import removal
 from dractl.manifests import Position
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from dractl.manifests import Document
     from dractl.manifests.documents import Path
-
-_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
 
 
 class Remove(Struct, frozen=True):
@@ -70,7 +68,14 @@ def edit(document: Document, wanted: Change) -> Edit:
     """The edit of the text; raises Unclear where it is not plain."""
     if isinstance(wanted, Put):
         return _put(document, wanted)
-    return _removed(document, wanted.path) if isinstance(wanted, Remove) else _prepended(document, wanted)
+    return _cut(document, wanted.path) if isinstance(wanted, Remove) else _prepended(document, wanted)
+
+
+def _cut(document: Document, path: Path) -> Edit:
+    found = removal(document, path)
+    if found is None:
+        raise Unclear
+    return found
 
 
 def _put(document: Document, wanted: Put) -> Edit:
@@ -86,28 +91,6 @@ def _put(document: Document, wanted: Put) -> Edit:
     if indent.strip():
         raise Unclear
     return Edit(_at(first, first.line, 1), f"{indent}{written}\n")
-
-
-def _removed(document: Document, path: Path) -> Edit:
-    key, value = document.locate(path, key=True), document.locate(path)
-    if not document.line(key.line)[: key.column - 1].strip():
-        kept = "".join(
-            " " * (key.column - 1) + found[1] + "\n"
-            for line in range(key.line, value.end_line + 1)
-            if (found := _COMMENT.search(document.line(line)))
-        )
-        return Edit(Position(key.file, key.line, 1, value.end_line + 1, 1), kept)
-    if key.line != value.end_line:
-        raise Unclear
-    line = document.line(key.line)
-    start, end = key.column - 1, value.end_column - 1
-    after = re.match(r"\s*,\s*", line[end:])
-    before = re.search(r"\s*,\s*$", line[:start])
-    if after:
-        end += after.end()
-    elif before:
-        start = before.start()
-    return Edit(Position(key.file, key.line, start + 1, key.line, end + 1), "")
 
 
 def _prepended(document: Document, wanted: Prepend) -> Edit:

@@ -93,3 +93,82 @@ def test_fields_of_requests_beside_them() -> None:
     text = claim("gpu gpu.vendor.example", "tolerations: [{key: a, operator: Exists}]")
     (finding,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
     assert finding.help == "tolerations belongs in requests[].exactly"
+
+
+IN_BRACES = claim("gpu gpu.nvidia.com")
+IN_LINES = IN_BRACES.rstrip().replace(" {deviceClassName: gpu.nvidia.com}", "\n        deviceClassName: gpu.nvidia.com")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (
+            "\n      tolerations:\n      - operator: Exists\n",
+            "\n        tolerations:\n        - operator: Exists\n",
+        ),
+        ("\n    tolerations: [{operator: Exists}]\n", "\n        tolerations: [{operator: Exists}]\n"),
+        ("\n        allocationMode: All\n        count: 2\n", "\n        allocationMode: All\n"),
+    ],
+    ids=["beside exactly", "in devices", "count with All"],
+)
+def test_a_field_of_a_request_in_lines(wrong: str, right: str) -> None:
+    assert fixed(IN_LINES + wrong) == IN_LINES + right
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("}\n      tolerations: [{operator: Exists}]\n", ", tolerations: [{operator: Exists}]}\n"),
+        (", allocationMode: All, count: 2}\n", ", allocationMode: All}\n"),
+    ],
+    ids=["beside exactly", "count with All"],
+)
+def test_a_field_of_a_request_in_braces(wrong: str, right: str) -> None:
+    text = IN_BRACES.rstrip("}\n")
+    assert fixed(text + wrong) == text + right
+
+
+@pytest.mark.parametrize(
+    ("of_class", "written", "meant"),
+    [
+        ("dra.cpu", "dra.cpu/cpu: 4 cores", "dra.cpu/cpu: 4"),
+        ("a.com", "memory: 80 GB", "memory: 80G"),
+        ("a.com", "x: 40GiB", "x: 40Gi"),
+    ],
+)
+def test_units(of_class: str, written: str, meant: str) -> None:
+    text = claim(f"gpu {of_class} {{capacity: {{requests: {{{written}}}}}}}")
+    assert fixed(text) == text.replace(written, meant)
+
+
+USER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimName: gpus}]
+  containers:
+  - name: c
+    image: x
+    resources:
+      RESOURCES
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("limits:\n        claims:\n        - name: gpu", "claims:\n      - name: gpu"),
+        (
+            "limits:\n        cpu: 1\n        claims: [{name: gpu}]",
+            "limits:\n        cpu: 1\n      claims: [{name: gpu}]",
+        ),
+        ("claims: [{name: gpu, request: gpuu}]", "claims: [{name: gpu, request: gpu}]"),
+    ],
+    ids=["limits alone", "limits", "the only request"],
+)
+def test_claims_of_a_container(wrong: str, right: str) -> None:
+    def text(resources: str) -> str:
+        return documents(USER.replace("RESOURCES", resources), claim("gpu gpu.nvidia.com"))
+
+    assert fixed(text(wrong)) == text(right)

@@ -70,8 +70,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice
+from dractl.lint.advice import Advice, Replacement
 from dractl.lint.references import referenced
+from dractl.model.nearest import nearest
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -92,12 +93,16 @@ def check(run: Run) -> Iterator[Advice]:
             target = referenced(run, pod, claim) if wanted and claim else None
             if target is None or target.claim is None:
                 continue
-            names = list(dict.fromkeys(request.parent or request.name for request in target.claim.alternatives))
+            requests = target.claim.alternatives
+            names = list(dict.fromkeys(request.parent or request.name for request in requests))
             if wanted not in names:
+                whole = [request.parent for request in requests if request.parent and request.name == wanted]
+                meant = whole[0] if len(whole) == 1 else names[0] if len(names) == 1 else nearest(wanted, names)
                 yield Advice(
                     pod.subject,
                     (*path, "request"),
                     f"{target.kind} {target.name} has no request {wanted}",
                     help=f"its requests are {', '.join(names)}" if names else "it has no requests",
+                    fix=Replacement(f"replace by {meant}", (*path, "request"), meant, safe=False) if meant else None,
                     related=((f"{target.kind} {target.name}", target, target.claim.path),),
                 )
