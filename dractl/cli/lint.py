@@ -36,6 +36,7 @@ from dractl.manifests import Skipped, load_readable
 from dractl.manifests.built import built
 from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.templates import chart_of, rendering_hint
 from dractl.report import lint_summary
 from dractl.report.canvas import Canvas
 from dractl.report.plain import harmless, wrap
@@ -423,13 +424,21 @@ def _tell(report: Report) -> None:
     reason = why_not()
     if reason is not None and report.documents:
         notice(f"selectors and derived attributes are not compiled, costed or tried on devices: {reason}")
-    alike: dict[tuple[str, str | None], list[str]] = {}
+    alike: dict[tuple[str, str], list[Skipped]] = {}
     for skipped in report.skipped:
         if not skipped.unread:
-            alike.setdefault((skipped.why, skipped.hint), []).append(skipped.file)
-    for (why, hint), files in alike.items():
+            chart = chart_of(skipped.file)
+            alike.setdefault((skipped.why, "" if chart is None else os.path.dirname(chart)), []).append(skipped)
+    for (why, folder), files in alike.items():
+        charts = {chart_of(item.file) for item in files} - {None}
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        notice(f"{files[0]}{more}: skipped, {why}" + (f"; {hint}" if hint else ""))
+        what = (
+            f"{folder or '.'}: {len(files)} templates of {len(charts)} charts"
+            if len(charts) > 1
+            else files[0].file + more
+        )
+        hint = rendering_hint("CHART") if len(charts) > 1 else files[0].hint
+        notice(f"{what}: skipped, {why}" + (f"; {hint}" if hint else ""))
     if any(skipped.unread for skipped in report.skipped) or report.documents or report.findings:
         return
     if not report.files:

@@ -955,3 +955,27 @@ def test_without_an_address_the_rule_is_explained_locally(
     assert ("page: https://docs.example.com/rules/DRA003/" in shown) == bool(site)
     main(["lint", "slice.yaml", "-q"])
     assert "explains the rule" not in capsys.readouterr().out
+
+
+def test_the_charts_of_a_folder_are_one_note(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for chart in ("a", "b"):
+        (here / "charts" / chart / "templates").mkdir(parents=True)
+        (here / "charts" / chart / "Chart.yaml").write_text(f"name: {chart}\nversion: 1.0.0\n")
+        for template in ("x", "y"):
+            text = CLAIM.replace("kubernbetes", "kubernetes").replace("count: 2", "count: {{ include `n` . }}")
+            (here / "charts" / chart / "templates" / f"{template}.yaml").write_text(text)
+    main(["lint", "charts", "--no-render"])
+    notes = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
+    why = "skipped, a template of a Helm chart; helm template CHART | dractl lint -"
+    assert notes == [f"note: charts: 4 templates of 2 charts: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [([], 0), (["--fail-on-empty"], 1), (["--fail-on-empty", "--exit-zero"], 0)]
+)
+def test_a_run_without_manifests(here: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int) -> None:
+    (here / "empty").mkdir()
+    assert main(["lint", "empty", *options]) == code
+    assert "no manifests found" in capsys.readouterr().err
+    (here / "empty" / "other.yaml").write_text("a: b\n")
+    assert main(["lint", "empty", *options]) == 0
