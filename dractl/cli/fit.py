@@ -180,7 +180,7 @@ def command(
     if common.kind_of(output) == "json":
         text = _json(cluster, found, near, pack, replicas)
     elif output == "html":
-        text = _html(cluster, found, pack)
+        text = _html(cluster, found, near, pack)
     else:
         text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None)
     common.write_answer(text, output, output_file)
@@ -333,7 +333,7 @@ def _json(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
     return json.dumps(whole, indent=1, ensure_ascii=False)
 
 
-def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
+def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool) -> str:
     from dractl.report import capacity_html
 
     if len(found) > 1:
@@ -342,7 +342,7 @@ def _html(cluster: Cluster, found: list[Fit], pack: bool) -> str:
     stock = inventory(found[0].state, cluster.features)
     stops = [reason.short for reason in rest.stops]
     stops += [f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in found[0].preempts[:4]]
-    return capacity_html.fit(found[0], stock, stops, rest.left, rest.most)
+    return capacity_html.fit(found[0], stock, stops, rest.left, rest.most, near[0])
 
 
 def _text(
@@ -350,7 +350,7 @@ def _text(
 ) -> str:
     canvas = terminal.canvas(to_file=to_file)
     if len(found) > 1:
-        return capacity_text.shapes(found, canvas)
+        return capacity_text.shapes(found, canvas, near)
     rest = _rest(cluster, found[0], pack)
     release = cluster.features.release
     return capacity_text.fit(

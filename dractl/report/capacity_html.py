@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dractl.report.alignment import STYLE, fleet_section
+from dractl.report.capacity_text import aligned_lines
 from dractl.report.page import bullets, page, table, texts
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
+    from dractl.capacity.aligned import Aligned
 
 _MANY = 60  # nodes from which equal ones share a card
 _CARDS = 300  # cards at most: then nodes with the same numbers share one, and what is left is counted
@@ -56,7 +58,14 @@ def devices(
     return _page("Devices", title, parts, stock)
 
 
-def fit(found: Fit, stock: Stock, stops: Sequence[str], stranded: Sequence[Stranded], most: Most | None) -> str:
+def fit(
+    found: Fit,
+    stock: Stock,
+    stops: Sequence[str],
+    stranded: Sequence[Stranded],
+    most: Most | None,
+    aligned: Aligned | None = None,
+) -> str:
     """The places of the copies; ``stock`` is the cluster with the copies in it."""
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
     if found.undecided:
@@ -65,6 +74,9 @@ def fit(found: Fit, stock: Stock, stops: Sequence[str], stranded: Sequence[Stran
     if most is not None and most.fits > found.fits:
         title += f"; {most.fits} in the best order of placing"
     parts = []
+    if aligned is not None:
+        said = [f"{aligned.first} of {found.fits} with the best alignment", *aligned_lines(aligned)]
+        parts.append(f"<section><h2>Alignment</h2>{bullets(said)}</section>")
     unused = ""
     if stops:
         parts.append(f"<section><h2>The next copy stays pending</h2>{bullets(stops)}</section>")

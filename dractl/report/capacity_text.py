@@ -221,7 +221,7 @@ def fit(
     name = found.subject.name
     lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
     if aligned is not None:
-        lines += _aligned(aligned)
+        lines += aligned_lines(aligned)
     if most is not None:
         lines.append(_most(found, most))
     lines += ["", *_nodes(found)]
@@ -260,7 +260,7 @@ def _open(most: Most, unbounded: str) -> str:
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
-def _aligned(aligned: Aligned) -> Iterator[str]:
+def aligned_lines(aligned: Aligned) -> Iterator[str]:
     """What first-fit misses, and what to ask for instead."""
     if aligned.unknown:
         yield f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe root nor NUMA node"
@@ -304,14 +304,25 @@ def _count(rows: Sequence[Stranded], number: Callable[[Stranded], int]) -> int:
     return sum(number(row) for row in rows)
 
 
-def shapes(fits: Sequence[Fit], canvas: Canvas) -> str:
-    """A table of several shapes by node; equal nodes share a line."""
+def shapes(fits: Sequence[Fit], canvas: Canvas, aligned: Sequence[Aligned | None] = ()) -> str:
+    """A table of several shapes by node; equal nodes share a line. Below it, how many copies are ``aligned``."""
     names = list(dict.fromkeys(node.name for found in fits for node in found.nodes))
     by_node = [{node.name: node.fits for node in found.nodes} for found in fits]
     groups: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         groups.setdefault(tuple(nodes.get(name, 0) for nodes in by_node), []).append(name)
-    head = ("NODE", *(found.subject.name.partition(" ")[0].rpartition("/")[2].upper() for found in fits))
+    head = ("NODE", *(_name(found).upper() for found in fits))
     lines = [(_some(members, 3), *(str(n) for n in key)) for key, members in sorted(groups.items(), reverse=True)]
     lines.append(("all", *(str(found.fits) for found in fits)))
-    return table(head, lines, canvas, numbers=range(1, len(head)))
+    told = [
+        line
+        for found, one in zip(fits, aligned, strict=False)
+        if one is not None
+        for line in ("", f"{_name(found)}: {one.first} of {found.fits} with the best alignment", *aligned_lines(one))
+    ]
+    below = "".join(f"{wrapped}\n" for line in told for wrapped in _wrap(line, canvas.width))
+    return table(head, lines, canvas, numbers=range(1, len(head))) + canvas.plain(below)
+
+
+def _name(found: Fit) -> str:
+    return found.subject.name.partition(" ")[0].rpartition("/")[2]
