@@ -45,8 +45,10 @@ SAMPLE = 20 if WHOLE else 1
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests leave nothing in the user's cache."""
+    """Tests leave nothing in the user's cache. The programs of the oracles, which lie there, are found all the same."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("DRACTL_ORACLE_DIR", os.environ.get("DRACTL_ORACLE_DIR", str(cache / "dractl-oracle")))
         patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
