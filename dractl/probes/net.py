@@ -55,6 +55,8 @@ def probe(
     if not found:
         why = "no network interfaces listed: /sys/class/net only shows those of one network namespace"
         note("net", why if root.exists("sys/class/net") else "there is no /sys/class/net here: interfaces are unknown")
+    elif not root.exists(f"{_proc_net(root)}/route"):
+        note("net", f"there is no /{_proc_net(root)}/route here: which interface has the default route is unknown")
     interfaces = [
         _interface(root, f, rdma, links.get(f.name), uplink=f.name in uplinks, gateway=f.name in gateways)
         for f in found

@@ -42,7 +42,8 @@ def lacking() -> str:
 class Node:
     """The node, from its start to its end. ``faults`` is what its driver does wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = NAME) -> None:
+        self.name = name
         shared = whole_dir()
         assert shared is not None
         self._program = shared / "oracle" / "node" / "node.py"
@@ -52,9 +53,14 @@ class Node:
 
     def __enter__(self) -> Self:
         self._faults.write_text("{}")
-        kubeconfig = self.part("up", "--feature-gates", "DRAAdminAccess=true").stdout.partition("=")[2].strip()
+        started = self.part("up", "--name", self.name, "--feature-gates", "DRAAdminAccess=true", check=False)
+        if started.returncode:
+            self.__exit__()
+            raise RuntimeError(started.stderr)
+        kubeconfig = started.stdout.partition("=")[2].strip()
         lab = _PROGRAMS / f"node-{RELEASE}" / "lab"
-        self.part("driver", "lab", "--", str(lab), "-kubeconfig", kubeconfig, "-faults", str(self._faults), "-v=4")
+        options = ("-kubeconfig", kubeconfig, "-node-name", self.name, "-faults", str(self._faults), "-v=4")
+        self.part("driver", "lab", "--", str(lab), *options)
         kubectl = self.folder / "kubectl"
         kubectl.write_text(f'#!/bin/sh\nexec {_PROGRAMS / f"kube-{RELEASE}"} kubectl --kubeconfig={kubeconfig} "$@"\n')
         kubectl.chmod(0o755)
