@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster import kubelet
+from dractl.cluster.devices import result_device
 from dractl.cluster.pods import ended
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.drivers.sharing import sharing_gate
@@ -108,7 +109,7 @@ def cause_of(
         return _stuck(state, pod, node, events, drivers, lost)
     return (
         _unhealthy(pod, node, allocated)
-        or _failing(state, pod, node, events, claims, allocated, lost)
+        or _failing(state, pod, node, events, claims, allocated, lost, slices)
         or _not_ready(pod, node, events, claims)
         or _unready(state, pod, node)
         or _silent(state, pod, node)
@@ -179,6 +180,7 @@ def _failing(
     claims: Sequence[PodClaim],
     allocated: Sequence[AllocatedDevice],
     lost: tuple[str, ...],
+    slices: Iterable[ResourceSlice],
 ) -> Cause | None:
     """Why the pod does not start, or what has failed in it: as its containers say, else by the newest event."""
     all_of_it = kubelet.containers(pod)
@@ -207,7 +209,7 @@ def _failing(
     for lead in _BEGINS:
         why = why.removeprefix(lead)
     if step.reason == "FailedPrepareDynamicResources":
-        return _not_prepared(kubelet.prepare_of(why), node, claims, allocated, lost)
+        return _not_prepared(kubelet.prepare_of(why), node, claims, allocated, lost, slices)
     if allocated and kubelet.uninjected(why) is not None:
         return _not_injected(node, "", why, begun, drivers)
     return running.NotStarted(nodes=(node,), what=_STEPS[step.reason], why=why)
@@ -264,6 +266,7 @@ def _not_prepared(
     claims: Sequence[PodClaim],
     allocated: Sequence[AllocatedDevice],
     lost: tuple[str, ...],
+    slices: Iterable[ResourceSlice],
 ) -> Cause:
     configured = {
         text_at(entry, "opaque", "driver")
@@ -277,6 +280,8 @@ def _not_prepared(
     if faults and said.answer == "unasked":
         said = replace(said, answer="refused")
     refused = said.answer == "refused"
+    if refused and not faults:
+        faults = tuple(_other_kinds(claims, slices))
     return running.NotPrepared(
         nodes=(node,),
         prepare=said,
@@ -302,6 +307,31 @@ def _faults(claims: Sequence[PodClaim]) -> tuple[tuple[tuple[str, str, str], ...
     gates = (sharing_gate(driver, fault.nearest) for _, driver, fault in found if fault.nearest)
     faults = tuple((claim, ".".join(map(str, fault.path)), _why(fault)) for claim, _, fault in found)
     return faults, tuple(dict.fromkeys(filter(None, gates)))
+
+
+def _other_kinds(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iterator[tuple[str, str, str]]:
+    """Configurations as they were allocated that are for devices of another type: pod claim, path, and why. The driver
+    passes over one that names no request."""
+    from dractl.drivers import opaque
+
+    types: dict[DeviceID, object] = {}
+    for item in slices:
+        for device in item.spec.devices:
+            found = device.attribute(f"{item.spec.driver}/type", item.spec.driver)
+            if found is not None:
+                types[DeviceID(item.spec.driver, item.spec.pool.name, device.name)] = found.value
+    for claim in claims:
+        for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
+            driver = text_at(entry, "opaque", "driver")
+            known = opaque.kind_of(driver, map_at(entry, "opaque", "parameters"))
+            for result in maps_at(claim.value, "status", "allocation", "devices", "results") if known else ():
+                request, type_ = text_at(result, "request"), types.get(result_device(result))
+                named = any(name in (request, request.partition("/")[0]) for name in at(entry, "requests") or ())
+                if known and named and isinstance(type_, str) and result.get("driver") == driver and type_ != known[1]:
+                    right = opaque.kind_for(type_)
+                    why = f"{known[0]} is for devices of type {known[1]}, and {text_at(result, 'device')} is a {type_}"
+                    yield claim.name, "kind", f"{why}; did you mean {right}?" if right else why
+                    break
 
 
 def _why(fault: OpaqueFault) -> str:

@@ -290,3 +290,31 @@ def test_a_crash_loop_never_runs() -> None:
         test_a_situation_that_was_seen(
             "", "failing", "container-failed", {**looks[number % 4], "restartCount": 2 + number}, ("", ""), {}
         )
+
+
+@pytest.mark.parametrize(("type_", "refused"), [("gpu", True), ("mig", False)])
+def test_a_configuration_for_devices_of_another_type(type_: str, refused: bool) -> None:
+    """45b: gpu.nvidia.com 0.4.1 refuses MigDeviceConfig for a request of GPUs, and passes over one without requests."""
+    driver, parameters = "gpu.nvidia.com", {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "MigDeviceConfig"}
+    for requests in (["r"], []):
+        held = claim("c", request("r", "lab"), status=allocation("node-1", (driver, "gpu-0"), pod="p"))
+        config = {"source": "FromClaim", "requests": requests, "opaque": {"driver": driver, "parameters": parameters}}
+        held["status"]["allocation"]["devices"]["config"] = [config]
+        placed = pod("p", {"name": "c", "resourceClaimName": "c"}, metadata={"uid": "p"}, spec={"nodeName": "node-1"})
+        placed["status"] = {"phase": "Pending", "containerStatuses": [CREATING]}
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": "e", "namespace": "ml"},
+            "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"},
+            "reason": "FailedPrepareDynamicResources",
+            "message": f"{REFUSED}cannot apply MigDeviceConfig to device gpu-0",
+            "lastTimestamp": "2026-01-01T00:05:00Z",
+        }
+        published = slice_of(driver, "node-1", device("gpu-0", type=type_))
+        state = state_of(
+            device_class("lab", f"device.driver == '{driver}'"), node("node-1"), published, held, placed, event
+        )
+        answer = Explainer(state, Features.for_release("1.37")).explain(find(state, "pod/p", None)[0])
+        assert answer.verdict == "failing"
+        assert ("gpu-0 is a gpu; did you mean GpuConfig?" in answer.headline) is (refused and requests != [])

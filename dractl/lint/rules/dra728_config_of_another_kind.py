@@ -61,6 +61,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dractl.drivers import opaque
 from dractl.lint.advice import Advice
 from dractl.lint.published import narrowed, of_selectors
 from dractl.objects import items, mapping, text
@@ -74,16 +75,15 @@ if TYPE_CHECKING:
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("config",)
-_DRIVER, _API = "gpu.nvidia.com", "resource.nvidia.com/"
-_KINDS = {"GpuConfig": "gpu", "MigDeviceConfig": "mig", "VfioDeviceConfig": "vfio"}
+_DRIVER = "gpu.nvidia.com"
 
 
 def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims:
-        for path, names, kind in _configurations((*claim.path, "config"), claim.devices.get("config")):
+        for path, names, kind, wanted in _configurations((*claim.path, "config"), claim.devices.get("config")):
             sides = {request.reference: narrowed(run, request) for request in claim.targets(names)}
             types = {name: set(side.types) for name, side in sides.items() if side and side.driver.name == _DRIVER}
-            others = [name for name, found in types.items() if found and _KINDS[kind] not in found]
+            others = [name for name, found in types.items() if found and wanted not in found]
             # The allocator of 1.37 clears `requests` of a configuration that names all requests, and the driver passes
             # over one of another kind that names none.
             every = len(sides) == len(claim.targets([])) and run.target.has("configuration-of-all-names-none")
@@ -96,19 +96,18 @@ def check(run: Run) -> Iterator[Advice]:
                 yield Advice(claim.subject, path, said + ", ".join(found), confidence="likely")
     for subject in run.of("DeviceClass"):
         known = of_selectors(run.program(expression) for expression in subject.selectors)
-        for path, _, kind in _configurations(("spec", "config"), subject.spec.get("config")):
-            if known and known.driver.name == _DRIVER and known.types and _KINDS[kind] not in known.types:
+        for path, _, kind, wanted in _configurations(("spec", "config"), subject.spec.get("config")):
+            if known and known.driver.name == _DRIVER and known.types and wanted not in known.types:
                 said = f"gpu.nvidia.com refuses {kind} for devices of this class, which are of type "
                 yield Advice(subject, path, said + ", ".join(known.types), confidence="likely")
 
 
-def _configurations(path: Path, listed: Any) -> Iterator[tuple[Path, list[str], str]]:
-    """The path of the kind, the names of the requests and the kind of each configuration for the driver."""
+def _configurations(path: Path, listed: Any) -> Iterator[tuple[Path, list[str], str, str]]:
+    """The path of the kind, the names of the requests, the kind of each configuration for the driver, and the type of
+    device that it is for."""
     for at, item in enumerate(items(listed)):
-        opaque = mapping(mapping(item).get("opaque"))
-        parameters = mapping(opaque.get("parameters"))
-        kind = text(parameters.get("kind"))
-        own = text(opaque.get("driver")) == _DRIVER and text(parameters.get("apiVersion")).startswith(_API)
-        if own and kind in _KINDS:
+        own = mapping(mapping(item).get("opaque"))
+        known = opaque.kind_of(text(own.get("driver")), mapping(own.get("parameters")))
+        if known is not None:
             names = [text(name) for name in items(mapping(item).get("requests"))]
-            yield (*path, at, "opaque", "parameters", "kind"), names, kind
+            yield (*path, at, "opaque", "parameters", "kind"), names, *known
