@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dractl.allocation import AllocatedState, DeviceID, apply_taint_rules
 from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
 from dractl.cel import EvalError, environment
-from dractl.cluster.devices import Devices, result_device
+from dractl.cluster.devices import Devices, ready_devices, result_device
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.model import Quantity, Target
 
@@ -97,7 +97,7 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated, consumed, moved = _allocated(state), _shares(state), _ready(state)
+    allocated, consumed, moved = _allocated(state), _shares(state), ready_devices(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
             tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
@@ -152,17 +152,6 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
 def _unpublished(device: DeviceID, moved: frozenset[DeviceID]) -> State:
     """The state of an allocated device that no slice has."""
     return "held" if device in moved else "gone"
-
-
-def _ready(state: ClusterState) -> frozenset[DeviceID]:
-    """The devices that their drivers call ready in the status of a claim. dra.net no longer publishes an interface that
-    it has moved into a pod: it scans its own network namespace (kubernetes-sigs/dranet pkg/inventory)."""
-    return frozenset(
-        result_device(device)
-        for claim in state.all("ResourceClaim").values()
-        for device in maps_at(claim, "status", "devices")
-        if any(c.get("type") == "Ready" and c.get("status") == "True" for c in maps_at(device, "conditions"))
-    )
 
 
 def _requests(state: ClusterState) -> dict[tuple[DeviceID, str], str]:

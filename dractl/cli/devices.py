@@ -11,20 +11,25 @@ from typer import Argument, Option
 from dractl.alignment import uses
 from dractl.capacity import copies, inventory, place, plugins, problems
 from dractl.capacity.placing import BUDGET
+from dractl.capacity.problems import NextStep, Problem
 from dractl.cel import environment
 from dractl.cli import common, completing, source, terminal, watching
+from dractl.cluster import paste
 from dractl.cluster.devices import Devices
 from dractl.cluster.sources import recognized, sort_out
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
 from dractl.lint.cel_hints import help_of
 from dractl.model import Target
 from dractl.model.nearest import nearest
+from dractl.reasons.phrases import Names, Scope
 from dractl.report import capacity_json, capacity_text
 from dractl.report.alignment import fleet
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dractl.alignment import Alignment, Use
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
     from dractl.cli.source import Cluster
@@ -184,7 +189,7 @@ def _report(
         stock = inventory(cluster.state, cluster.features, tell)
     unread = cluster.state.rights.unread
     offered = plugins(cluster.state)
-    faults = problems(cluster.state, stock, offered)
+    faults = (*(_hanging(cluster, node) if node is not None else ()), *problems(cluster.state, stock, offered))
     chosen = [
         row
         for row in stock.devices
@@ -242,6 +247,20 @@ def _alignment(found: tuple[Use, ...], output: str, to_file: object) -> str:
 
 def _worst(found: Alignment) -> float:
     return 2 if found.share is None else found.share[0]
+
+
+def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
+    """What hangs on a node: itself, and pods on it."""
+    from dractl.explain.around import hanging
+
+    condition = hanging.condition(cluster.state, node)
+    if condition is not None:
+        look = NextStep("see what its kubelet says", paste.command("kubectl describe node {}", node))
+        yield Problem("node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,))
+    for one in hanging.pods(Scheduler(cluster.state, cluster.features), node):
+        namespace, name = key_of(one.pod)
+        read_on = NextStep("see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace))
+        yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
 
 
 def _uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:

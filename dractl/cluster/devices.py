@@ -136,3 +136,14 @@ def is_left_over(state: ClusterState, holder: Holder) -> bool:
 def result_device(result: Raw) -> DeviceID:
     """The device of one allocation result."""
     return DeviceID(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
+
+
+def ready_devices(state: ClusterState) -> frozenset[DeviceID]:
+    """The devices that their drivers call ready in the status of a claim. dra.net no longer publishes an interface that
+    it has moved into a pod: it scans its own network namespace (kubernetes-sigs/dranet pkg/inventory)."""
+    return frozenset(
+        result_device(device)
+        for claim in state.all("ResourceClaim").values()
+        for device in maps_at(claim, "status", "devices")
+        if any(c.get("type") == "Ready" and c.get("status") == "True" for c in maps_at(device, "conditions"))
+    )

@@ -162,6 +162,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
         yield from _wrapped("  note: ", note, canvas, hanging=8)
     if e.subject.kind == "Node":
         yield from _inventory(e, canvas)
+        yield from _next(e, canvas)
         return
     if e.fits:
         yield from _allocations(e, canvas, _EVERYTHING if every else 3)
@@ -385,7 +386,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:
     """A node's devices, and its drivers."""
-    yield from _also(e.reasons, canvas, _REASONS)
+    yield from _also([reason for reason in e.reasons if reason.message not in e.headline], canvas, _REASONS)
     if e.devices:
         yield ""
     wide = max((len(d.device) for d in e.devices), default=0)

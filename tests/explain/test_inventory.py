@@ -77,3 +77,51 @@ def test_what_is_left_of_a_device_that_claims_share() -> None:
     (found,) = answer.devices
     assert found.status == "held"
     assert found.detail == "shared: bandwidth 6G of 10G left"
+
+
+def on_node(**status: Any) -> dict[str, Any]:
+    """A pod with the claim of ``held`` on node-1, as its kubelet reports it."""
+    placed = pod("p", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "p"})
+    placed["spec"]["nodeName"] = "node-1"
+    main = {"name": "main", "restartCount": 2, **status}
+    return {**placed, "status": {"phase": "Running", "containerStatuses": [main]}}
+
+
+def test_a_pod_that_hangs_is_named() -> None:
+    over = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    answer = of_node(*card(), held("left"), on_node(state=over, ready=False))
+    assert (answer.verdict, answer.fits) == ("failing", False)
+    assert "1 pod on it cannot start, run or end" in answer.headline
+    assert any("pod ml/p: started on node-1, where container main ended" in note for note in answer.notes)
+    assert [step.command for step in answer.next] == ["dractl explain pod/p -n ml"]
+
+
+def test_a_pod_that_runs_does_not_hang() -> None:
+    running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    answer = of_node(*card(), held("left"), on_node(state=running, ready=True, restartCount=0))
+    assert (answer.verdict, answer.next) == ("allocatable", ())
+
+
+def test_a_node_that_does_not_answer_is_why_its_pods_hang() -> None:
+    silent = [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]
+    _, worker, *published = card()
+    worker["status"] = {**worker.get("status", {}), "conditions": silent}
+    running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    answer = of_node(MIG, worker, *published, held("left"), on_node(state=running, ready=True))
+    assert answer.verdict == "blocked"
+    assert answer.reasons[0].code == "node-not-ready"
+    assert "Kubelet stopped posting node status" in answer.headline
+    assert "cannot start" not in answer.headline
+
+
+def test_a_device_that_was_moved_into_its_pod_is_held() -> None:
+    """dra.net 1.4 no longer publishes an interface that it has moved; the claim's status says that it is ready."""
+    taken = held("eth7")
+    result = taken["status"]["allocation"]["devices"]["results"][0]
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    where = {key: result[key] for key in ("driver", "pool", "device")}
+    states = []
+    for devices in ([], [{**where, **ready}]):
+        taken["status"]["devices"] = devices
+        states += [d.status for d in of_node(*card(), taken).devices if d.device.endswith("/eth7")]
+    assert states == ["unpublished", "held"]

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, cast
 from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
-from dractl.cluster.devices import result_device
-from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.devices import ready_devices, result_device
+from dractl.cluster.paste import command
+from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
+from dractl.explain.around import hanging
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import blind_to, both, granting, sentences
 from dractl.model import decode
 from dractl.reasons.headline import Headline
+from dractl.reasons.next_step import NextStep
 from dractl.reasons.nodes import NodeFilter
-from dractl.reasons.phrases import Names, held_by
+from dractl.reasons.phrases import Names, Scope, held_by
 from dractl.scheduler.rejection import Cordoned
 
 if TYPE_CHECKING:
@@ -26,11 +29,13 @@ if TYPE_CHECKING:
 
     from dractl.allocation import PoolSurvey, Survey
     from dractl.cluster.devices import Devices
+    from dractl.explain.around.hanging import Hanging
     from dractl.explain.ask import Question
     from dractl.model import Device, DeviceClass, ResourceClaim
     from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
 
+_MOST = 8  # pods that are named
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
 # A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
 _ANY = {
@@ -71,8 +76,12 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
     survey = scheduler.allocator.survey(scheduler.state.decode(question.value), [])
     unusable = {(p.driver, p.pool): p for p in survey.pools if p.state != "usable"}
     found = of_node(scheduler, devices, question.key[1], survey)
-    here = (question.key[1],)
+    name = question.key[1]
+    here = (name,)
     causes: list[Cause] = [replace(unusable_pool(pool), nodes=here) for pool in unusable.values()]
+    condition = hanging.condition(scheduler.state, name)
+    if condition is not None:
+        causes.insert(0, condition)
     if at(question.value, "spec", "unschedulable") is True:
         causes.append(NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here))
     drivers = tuple(
@@ -86,10 +95,14 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
     competing = (
         "; the free devices share counters and cannot all be allocated at once" if _compete(devices, found) else ""
     )
-    headline = Headline(counted + competing, before="based on what may be read: " if blind else "")
+    stuck = tuple(hanging.pods(scheduler, name))
+    if stuck:
+        counted += f"; {len(stuck)} pod{'' if len(stuck) == 1 else 's'} on it cannot start, run or end"
+    ready = "" if condition is None else f"{condition.sentence(Names(), Scope.ONE)}; "
+    headline = Headline(ready + counted + competing, before="based on what may be read: " if blind else "")
     return Explanation(
         Subject("Node", "", question.key[1]),
-        "blocked" if unusable else "undecided" if blind else "allocatable",
+        "blocked" if unusable or condition else "failing" if stuck else "undecided" if blind else "allocatable",
         scheduler.features.release,
         assumed,
         headline=headline.text(Names()),
@@ -97,10 +110,19 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         devices=found,
         drivers=drivers,
-        notes=tuple(sentences(blind)),
+        notes=(*(f"pod {one.pod}: {one.why}" for one in stuck[:_MOST]), *sentences(blind)),
         unread=blind,
-        next=granting(blind, rights),
+        next=(*_next(name, condition, stuck), *granting(blind, rights)),
     )
+
+
+def _next(node: str, condition: Cause | None, stuck: Sequence[Hanging]) -> Iterator[NextStep]:
+    """What to do about a node that does not answer, and where to read on about the pods that hang on it."""
+    if condition is not None:
+        yield NextStep(f"start the kubelet of {node}, or mend what it names", command("kubectl describe node {}", node))
+    for one in stuck[:_MOST]:
+        namespace, pod = key_of(one.pod)
+        yield NextStep(f"see what helps pod {one.pod}", command("dractl explain pod/{} -n {}", pod, namespace))
 
 
 def of_node(scheduler: Scheduler, devices: Devices, name: str, survey: Survey) -> tuple[DeviceStatus, ...]:
@@ -201,7 +223,8 @@ def _left(scheduler: Scheduler, identity: DeviceID, device: Device) -> str:
 
 
 def _unpublished(scheduler: Scheduler, devices: Devices, name: str) -> Iterator[DeviceStatus]:
-    """Devices that a claim of this node holds and no slice has."""
+    """Devices that a claim of this node holds and no slice has; a driver may have moved them into the pod."""
+    moved = ready_devices(scheduler.state)
     seen: set[DeviceID] = set()
     for claim in scheduler.state.all("ResourceClaim").values():
         terms = maps_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms")
@@ -211,7 +234,10 @@ def _unpublished(scheduler: Scheduler, devices: Devices, name: str) -> Iterator[
             if devices.get(identity) is None and identity not in seen:
                 seen.add(identity)
                 holders = devices.holders([identity])
-                yield DeviceStatus(str(identity), "unpublished", holders, (), "no slice has it")
+                if identity in moved:
+                    yield DeviceStatus(str(identity), "held", holders)
+                else:
+                    yield DeviceStatus(str(identity), "unpublished", holders, (), "no slice has it")
 
 
 def _compete(devices: Devices, found: tuple[DeviceStatus, ...]) -> bool:

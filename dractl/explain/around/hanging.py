@@ -1,0 +1,52 @@
+"""What hangs on a node: the node itself, and pods on it that cannot start, run or end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dractl.cluster import kubelet
+from dractl.cluster.pods import ended
+from dractl.cluster.state import text_at
+from dractl.explain import settled
+from dractl.explain.answer import FITS
+from dractl.explain.ask import Question
+from dractl.reasons.phrases import Names
+from dractl.reasons.running import NodeSilent, NodeUnready
+from dractl.scheduler.preenqueue import enter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dractl.cluster.state import ClusterState
+    from dractl.reasons.base import Cause
+    from dractl.scheduler.attempt import Scheduler
+
+
+class Hanging(Struct, frozen=True):
+    """A pod (``namespace/name``) that hangs, with its own headline."""
+
+    pod: str
+    why: str
+
+
+def pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:
+    """The pods of a node that hang for another reason than the node itself. Those that have ended are left out: they
+    have no devices any more."""
+    for key, pod in sorted(scheduler.state.all("Pod").items()):
+        if text_at(pod, "spec", "nodeName") == node and not ended(pod):
+            claims = enter(scheduler.state, pod).claims
+            conclusion, _ = settled.placed_pod(scheduler, Question("Pod", key, pod), claims)
+            node_itself = isinstance(conclusion.causes[0], (NodeSilent, NodeUnready)) if conclusion.causes else False
+            if conclusion.verdict not in FITS and not node_itself:
+                yield Hanging("/".join(key), conclusion.headline.text(Names()))
+
+
+def condition(state: ClusterState, node: str) -> Cause | None:
+    """That nobody answers on a node, or that its kubelet says it is not ready."""
+    silent = kubelet.silence(state, node)
+    if silent is not None:
+        return NodeSilent(nodes=(node,), why=silent.message, since=silent.since)
+    why = kubelet.unready(state, node)
+    return NodeUnready(nodes=(node,), why=why) if why else None
