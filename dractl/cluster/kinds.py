@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.kubelet import last_of
 from dractl.cluster.state import GROUPS
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest, nearest_names
@@ -64,8 +65,10 @@ def not_found(
             f"no {noun} {name}{where} can be seen: {resources} may not be read",
             hint=f"an administrator can allow it: {state.rights.grant}",
         )
+    last = last_of(state, (namespace, name)) if namespace and "Pod" in kinds else None
+    gone = f"; it is gone, and its events say {last.reason}: {last.message} ({last.when})" if last is not None else ""
     return InputError(
-        f"no {noun} {name}{where}",
+        f"no {noun} {name}{where}{gone}",
         hint=_instead(state, kinds, name, namespace) or otherwise or _there(state, kinds, namespace),
     )
 

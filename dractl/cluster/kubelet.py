@@ -13,7 +13,7 @@ from dractl.cluster.state import at, map_at, maps_at, text_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
 
@@ -45,6 +45,19 @@ def events_about(state: ClusterState, value: Raw) -> tuple[Event, ...]:
             message = (text_at(event, "message") or text_at(event, "note")).removeprefix(_COMBINED)
             own.append(Event(text_at(event, "reason"), message, _seen(event)))
     return tuple(sorted(own, key=lambda event: event.when[:_SECONDS]))
+
+
+ENDS = ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction", "Preempted")  # why others end a pod
+
+
+def last_of(state: ClusterState, pod: Key) -> Event | None:
+    """The event that says most of a pod that is gone: why others ended it, else its newest."""
+    events = [
+        Event(text_at(event, "reason"), text_at(event, "message") or text_at(event, "note"), _seen(event))
+        for event in state.events_of(pod)
+        if (map_at(event, "involvedObject") or map_at(event, "regarding")).get("kind") == "Pod"
+    ]
+    return max(events, key=lambda event: (event.reason in ENDS, event.when[:_SECONDS]), default=None)
 
 
 def _seen(event: Raw) -> str:

@@ -184,6 +184,13 @@ class DeviceStatus(Struct, frozen=True):
     numa: str | None = None
 
 
+class Hanging(Struct, frozen=True):
+    """A pod (``namespace/name``) that hangs, with its own headline."""
+
+    pod: str
+    why: str
+
+
 class DriverStatus(Struct, frozen=True):
     """A driver on a node. ``restartable``: none of its devices is in use there."""
 

@@ -16,7 +16,7 @@ from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import text_at
 from dractl.explain import inquire, settled
 from dractl.explain.answer import Explanation, Subject
-from dractl.explain.around import inventory
+from dractl.explain.around import hanging, inventory
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
 from dractl.explain.build import Parts, build
 from dractl.explain.case import case_of
@@ -81,10 +81,22 @@ class Explainer:
         """The answer to one question: a pod, a claim, a template, or a node. ``attempt`` is the scheduler's attempt to
         place the pod, where it has been made already."""
         if question.kind == "Node":
-            return inventory.node(self.scheduler, self.devices, question, assumed=self.options.release_assumed)
+            return self._node(question)
         if question.kind in CLAIMS:
             return self._claim(question)
         return self._pod(Inquiry(question, attempt)) if is_pending(question.value) else self._placed(question)
+
+    def _node(self, question: Question) -> Explanation:
+        """The answer about a node: its devices, and what hangs there."""
+        name = question.key[1]
+        return inventory.node(
+            self.scheduler,
+            self.devices,
+            question,
+            assumed=self.options.release_assumed,
+            condition=hanging.condition(self.state, name),
+            stuck=tuple(hanging.pods(self.scheduler, name)),
+        )
 
     def _pod(self, inquiry: Inquiry) -> Explanation:
         """The answer about a pod that waits."""

@@ -120,7 +120,7 @@ def _over(pod: Raw, node: str, events: Sequence[Event]) -> Cause | None:
     """Why a pod has ended, unless it ended well."""
     nodes = (node,) if node else ()
     target = _condition(pod, "DisruptionTarget")
-    evicted = kubelet.newest(events, ("Evicted", "TaintManagerEviction", "DeviceTaintManagerEviction"))
+    evicted = kubelet.newest(events, kubelet.ENDS)
     reason, message = text_at(pod, "status", "reason"), text_at(pod, "status", "message")
     if target.get("status") == "True" or evicted is not None or reason == "Evicted":
         said = (text_at(target, "message"), evicted.message if evicted is not None else "", message)

@@ -13,6 +13,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.cli.main import main
+from dractl.errors import InputError
 from dractl.explain import Explainer, find
 from dractl.explain.answer import FITS
 from tests.conftest import whole_dir
@@ -272,10 +273,60 @@ def test_a_situation_that_was_seen(
     assert verdict == "allocated" or answer.next
 
 
+def about_pod(reason: str, message: str, when: str = "2026-01-01T00:05:00Z") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"e-{reason}", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"},
+        "reason": reason,
+        "message": message,
+        "lastTimestamp": when,
+    }
+
+
+def test_23_a_pod_that_the_eviction_controller_has_ended_and_that_is_gone() -> None:
+    """Exit code 3, as there is no such pod; its events still say why."""
+    later = about_pod("Killing", "Stopping container main", "2026-01-01T00:06:00Z")
+    state = state_of(node("node-1"), about_pod("DeviceTaintManagerEviction", "Marking for deletion"), later)
+    with pytest.raises(InputError, match=r"no pod p in namespace ml.*DeviceTaintManagerEviction: Marking for deletion"):
+        find(state, "pod/p", "ml")
+
+
+# 51, 67: kube-scheduler 1.37.1 refuses the node ("1 node(s) were unschedulable", "... had untolerated taint(s)").
+# 65: the scheduler never sees the pod and its claim is not allocated, which is ``blocked`` in design.md section 3.
+NOT_PLACED: tuple[tuple[str, dict[str, Any], dict[str, Any], str], ...] = (
+    ("51-node-cordoned", {"unschedulable": True}, {}, "node-filter"),
+    (
+        "67-disk-pressure-new-pod",
+        {"taints": [{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}]},
+        {},
+        "node-filter",
+    ),
+    ("65-node-name-by-hand", {}, {"nodeName": "node-1"}, "scheduler-bypass"),
+)
+
+
+@pytest.mark.parametrize(("name", "spec", "wants", "code"), NOT_PLACED, ids=[row[0] for row in NOT_PLACED])
+def test_a_situation_before_the_kubelet(name: str, spec: dict[str, Any], wants: dict[str, Any], code: str) -> None:
+    worker = node("node-1")
+    worker["spec"] = {**worker.get("spec", {}), **spec}
+    waiting = pod("p", {"name": "c", "resourceClaimName": "c"}, spec=wants)
+    published = slice_of(DRIVER, "node-1", device("dev-0"))
+    classes = device_class("lab", f"device.driver == '{DRIVER}'")
+    state = state_of(classes, worker, published, claim("c", request("r", "lab")), waiting)
+    answer = Explainer(state, Features.for_release("1.37")).explain(find(state, "pod/p", None)[0])
+    assert (answer.verdict, answer.fits, answer.reasons[0].code) == ("blocked", False, code)
+
+
+def test_64_a_static_pod_with_a_claim() -> None:
+    """The kubelet makes no mirror pod of it: there is no pod, and no event of one."""
+    with pytest.raises(InputError, match="no pod p"):
+        find(state_of(node("node-1")), "pod/p", "ml")
+
+
 def test_all_situations_have_their_row() -> None:
-    """The five that remain are no matter of a placed pod: 23 (the pod is gone), 51 and 67 (the scheduler refuses the
-    node, held by the tests of node filters), 64 (a static pod), 65 (nodeName by hand, ``test_kubelet``)."""
-    assert len(RECORDED) + len(SEEN) + 5 == 69
+    assert len(RECORDED) + len(SEEN) + len(NOT_PLACED) + len(("23", "64")) == 69
 
 
 def test_a_crash_loop_never_runs() -> None:

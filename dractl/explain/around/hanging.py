@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from dractl.cluster import kubelet
 from dractl.cluster.pods import ended
 from dractl.cluster.state import text_at
 from dractl.explain import settled
-from dractl.explain.answer import FITS
+from dractl.explain.answer import FITS, Hanging
 from dractl.explain.ask import Question
 from dractl.reasons.phrases import Names
 from dractl.reasons.running import NodeSilent, NodeUnready
@@ -22,13 +20,6 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
-
-
-class Hanging(Struct, frozen=True):
-    """A pod (``namespace/name``) that hangs, with its own headline."""
-
-    pod: str
-    why: str
 
 
 def pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:

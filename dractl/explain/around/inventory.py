@@ -12,7 +12,6 @@ from dractl.cluster.paste import command
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
-from dractl.explain.around import hanging
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import PoolSurvey, Survey
     from dractl.cluster.devices import Devices
-    from dractl.explain.around.hanging import Hanging
+    from dractl.explain.answer import Hanging
     from dractl.explain.ask import Question
     from dractl.model import Device, DeviceClass, ResourceClaim
     from dractl.reasons.base import Cause
@@ -61,9 +60,18 @@ _ANY = {
 _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
 
 
-def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed: bool) -> Explanation:
-    """Devices of a node. ``blocked`` if a pool cannot be used, else ``allocatable``. Raises InputError if they may not
-    be read."""
+def node(
+    scheduler: Scheduler,
+    devices: Devices,
+    question: Question,
+    *,
+    assumed: bool,
+    condition: Cause | None = None,
+    stuck: Sequence[Hanging] = (),
+) -> Explanation:
+    """Devices of a node, whose ``condition`` may be at fault and on which pods may be ``stuck``. ``blocked`` if nobody
+    answers there or a pool cannot be used, ``failing`` if pods hang, else ``allocatable``. Raises InputError if the
+    devices may not be read."""
     rights = scheduler.state.rights
     hidden = rights.hidden("ResourceSlice", "ResourceClaim")
     if hidden:
@@ -79,7 +87,6 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
     name = question.key[1]
     here = (name,)
     causes: list[Cause] = [replace(unusable_pool(pool), nodes=here) for pool in unusable.values()]
-    condition = hanging.condition(scheduler.state, name)
     if condition is not None:
         causes.insert(0, condition)
     if at(question.value, "spec", "unschedulable") is True:
@@ -95,7 +102,6 @@ def node(scheduler: Scheduler, devices: Devices, question: Question, *, assumed:
     competing = (
         "; the free devices share counters and cannot all be allocated at once" if _compete(devices, found) else ""
     )
-    stuck = tuple(hanging.pods(scheduler, name))
     if stuck:
         counted += f"; {len(stuck)} pod{'' if len(stuck) == 1 else 's'} on it cannot start, run or end"
     ready = "" if condition is None else f"{condition.sentence(Names(), Scope.ONE)}; "
