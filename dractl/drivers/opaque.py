@@ -73,24 +73,6 @@ def refused(configurations: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
             yield from ((index, str(driver), fault) for fault in faults if not fault.unreleased)
 
 
-# The type of device that a kind of parameters is for; the driver refuses it for others ("cannot apply GpuConfig to
-# device ..."). kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices (v25.3.0 to
-# v0.4.1; VfioDeviceConfig since v25.12)
-_KINDS = {"GpuConfig": "gpu", "MigDeviceConfig": "mig", "VfioDeviceConfig": "vfio"}
-
-
-def kind_of(driver: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The kind of parameters and the type of device that it is for; None where a driver has one kind for all."""
-    kind, version = parameters.get("kind"), parameters.get("apiVersion")
-    own = driver == "gpu.nvidia.com" and isinstance(version, str) and version.startswith("resource.nvidia.com/")
-    return (kind, _KINDS[kind]) if own and isinstance(kind, str) and kind in _KINDS else None
-
-
-def kind_for(type_: str) -> str | None:
-    """The kind of parameters that is for a type of device."""
-    return next((kind for kind, one in _KINDS.items() if one == type_), None)
-
-
 _CAME, _UNRELEASED = "is a field of ", "and not released yet"
 
 

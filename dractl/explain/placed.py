@@ -11,7 +11,7 @@ from dractl.cluster import kubelet
 from dractl.cluster.devices import result_device
 from dractl.cluster.pods import ended
 from dractl.cluster.state import at, map_at, maps_at, text_at
-from dractl.drivers.sharing import sharing_gate
+from dractl.drivers.sharing import kind_for, kind_of, sharing_gate
 from dractl.explain.fixes.tolerations import evicting, survives
 from dractl.reasons import running
 from dractl.reasons.refusals import taint_text
@@ -312,8 +312,6 @@ def _faults(claims: Sequence[PodClaim]) -> tuple[tuple[tuple[str, str, str], ...
 def _other_kinds(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iterator[tuple[str, str, str]]:
     """Configurations as they were allocated that are for devices of another type: pod claim, path, and why. The driver
     passes over one that names no request."""
-    from dractl.drivers import opaque
-
     types: dict[DeviceID, object] = {}
     for item in slices:
         for device in item.spec.devices:
@@ -323,12 +321,12 @@ def _other_kinds(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) ->
     for claim in claims:
         for entry in maps_at(claim.value, "status", "allocation", "devices", "config"):
             driver = text_at(entry, "opaque", "driver")
-            known = opaque.kind_of(driver, map_at(entry, "opaque", "parameters"))
+            known = kind_of(driver, map_at(entry, "opaque", "parameters"))
             for result in maps_at(claim.value, "status", "allocation", "devices", "results") if known else ():
                 request, type_ = text_at(result, "request"), types.get(result_device(result))
                 named = any(name in (request, request.partition("/")[0]) for name in at(entry, "requests") or ())
                 if known and named and isinstance(type_, str) and result.get("driver") == driver and type_ != known[1]:
-                    right = opaque.kind_for(type_)
+                    right = kind_for(type_)
                     why = f"{known[0]} is for devices of type {known[1]}, and {text_at(result, 'device')} is a {type_}"
                     yield claim.name, "kind", f"{why}; did you mean {right}?" if right else why
                     break

@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers import opaque
+from dractl.drivers.sharing import kind_of
 from dractl.lint.advice import Advice
 from dractl.lint.published import narrowed, of_selectors
 from dractl.objects import items, mapping, text
@@ -107,7 +107,7 @@ def _configurations(path: Path, listed: Any) -> Iterator[tuple[Path, list[str], 
     device that it is for."""
     for at, item in enumerate(items(listed)):
         own = mapping(mapping(item).get("opaque"))
-        known = opaque.kind_of(text(own.get("driver")), mapping(own.get("parameters")))
+        known = kind_of(text(own.get("driver")), mapping(own.get("parameters")))
         if known is not None:
             names = [text(name) for name in items(mapping(item).get("requests"))]
             yield (*path, at, "opaque", "parameters", "kind"), names, *known
