@@ -145,6 +145,7 @@ def test_a_note_holds_no_name_that_no_server_takes() -> None:
         ("H800", "NVIDIA H800", "Nvidia", "81559Mi"),
         ("H20", "NVIDIA H20", "Nvidia", "97871Mi"),
         ("H200-NVL", "NVIDIA H200 NVL", "Nvidia", "143771Mi"),
+        ("A100-PCIe-40GB", "NVIDIA A100-PCIE-40GB", "Nvidia", "40Gi"),
         ("RTX-A6000", "NVIDIA RTX A6000", "NvidiaRTX", "49140Mi"),
         ("RTX-4090", "NVIDIA GeForce RTX 4090", "GeForce", "24564Mi"),
     ],
