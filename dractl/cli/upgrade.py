@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cel import require
@@ -16,12 +17,12 @@ from dractl.errors import InputError, UsageError
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import NEWEST
-from dractl.upgrade import Input, Inputs, path_of, plan
+from dractl.upgrade import Input, Inputs, gates_of, path_of, plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dractl.upgrade import Described, Plan
+    from dractl.upgrade import Described, Finding, Plan
 
 FORMATS = ("text", "json", "html", "markdown")
 
@@ -90,6 +91,7 @@ def command(
         raise UsageError("the input does not tell the present release", hint="--from names it, such as --from 1.34")
     state, machines = _with_machines(state, hardware or [], Target.of(path_of(first, to)[0]), wanted)
     found = plan(Inputs(manifests, state, gates, wanted, machines), first, to)
+    found = _with_fixes(found, paths or [], gates)
     common.write_report(_report(found, output, verbose > 0, to_file=output_file is not None), output_file)
     if found.count("breaks"):
         raise Exit(1)
@@ -127,6 +129,35 @@ def _with_machines(
         if described.node not in {text_at(value, "spec", "nodeName") for value in state.all("ResourceSlice").values()}:
             state = published.of_described(described, spec, target, present).merged(state)
     return state, tuple(found)
+
+
+def _with_fixes(found: Plan, paths: list[str], gates: Mapping[str, bool]) -> Plan:
+    """What lint would change in the manifests of which something breaks."""
+    if not found.count("breaks") or not [path for path in paths if path != "-"]:
+        return found
+    from dractl.lint.run import lint
+
+    inputs = load([path for path in paths if path != "-"])
+    steps = []
+    for step in found.steps:
+        release = step.step.partition(" ")[2]
+        fixes: dict[str, dict[str, None]] = {}
+        if step.step.startswith("Kubernetes ") and any(one.level == "breaks" for one in step.findings):
+            for finding in lint(inputs, Target.of(release, gates_of(release, gates))).findings:
+                if finding.fix is not None and finding.api is not None:
+                    ref = finding.object
+                    name = "/".join(filter(None, (ref.kind, ref.namespace, ref.name)))
+                    safe = "dractl lint --fix" if finding.fix.safe else "dractl lint --fix --unsafe-fixes"
+                    text = f"{finding.fix.title} ({safe} --kubernetes-version {release} {finding.position.file})"
+                    fixes.setdefault(name, {})[text] = None
+        steps.append(replace(step, findings=tuple(_with_fix(one, fixes) for one in step.findings)))
+    return replace(found, steps=tuple(steps))
+
+
+def _with_fix(finding: Finding, fixes: Mapping[str, Mapping[str, None]]) -> Finding:
+    known = list(dict.fromkeys(text for name in finding.objects for text in fixes.get(name, ())))
+    fits = finding.level == "breaks" and finding.fix is None and known
+    return replace(finding, fix="; ".join(known)) if fits else finding
 
 
 def _of_files(files: list[str], namespace: str | None) -> ClusterState:

@@ -5,6 +5,6 @@ from __future__ import annotations
 from dractl.upgrade.drivers import Described
 from dractl.upgrade.finding import Finding, Plan, Step
 from dractl.upgrade.server import Input
-from dractl.upgrade.upgrade import Inputs, path_of, plan
+from dractl.upgrade.upgrade import Inputs, gates_of, path_of, plan
 
-__all__ = ["Described", "Finding", "Input", "Inputs", "Plan", "Step", "path_of", "plan"]
+__all__ = ["Described", "Finding", "Input", "Inputs", "Plan", "Step", "gates_of", "path_of", "plan"]

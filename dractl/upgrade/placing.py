@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 
 _LEADERS = 12  # nodes of different kinds whose devices are compared
 _NAMED = 3
+_SHARED = 2  # users of a claim
 
 
 class Subject(Struct, frozen=True):
     """Pods that the scheduler cannot tell apart, or a claim that no pod uses (``pod`` is None then). ``objects`` are
     their names; ``runs``: they have a node, which is asked about as if one of them were recreated. ``about`` begins the
-    sentence about it."""
+    sentence about it. ``alone``: what it loses, nobody uses now."""
 
     objects: tuple[str, ...]
     key: Key
@@ -49,6 +50,7 @@ class Subject(Struct, frozen=True):
     runs: bool = False
     owner: str | None = None
     about: str = ""
+    alone: bool = False
 
 
 class Outcome(Struct, frozen=True):
@@ -90,17 +92,19 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...
                 owner = of_object(value)
                 name = "/".join(filter(None, (kind, *key)))
                 found.append(Subject((name,), key, made, owner=None if owner is None else owner.name))
-    allocated: dict[Hashable, list[Key]] = {}
+    allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
     for key, value in state.all("ResourceClaim").items():
         allocation = map_at(value, "status", "allocation")
         if allocation and not owning_pods(value):
-            allocated.setdefault((key[0], repr(value.get("spec")), "allocationTimestamp" in allocation), []).append(key)
+            users = len(maps_at(value, "status", "reservedFor"))
+            alike = key[0], repr(value.get("spec")), "allocationTimestamp" in allocation, users < _SHARED
+            allocated.setdefault(alike, []).append(key)
         elif not allocation and not consumers(state, key):
             claim = PodClaim("", key, value, state.decode(value))
             found.append(Subject((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
-    for keys in allocated.values():
+    for (*_, alone), keys in allocated.items():
         names = tuple(f"ResourceClaim/{'/'.join(key)}" for key in keys)
-        found.append(Subject(names, keys[0], _further(*keys[0]), about="a further pod that uses it "))
+        found.append(Subject(names, keys[0], _further(*keys[0]), about="a further pod that uses it ", alone=alone))
     return tuple(found)
 
 
@@ -290,4 +294,5 @@ class Placing:
                 found, where = difference(old[1], new[1]), " (in an empty cluster)"
             if found is not None:
                 code, level, message = found
+                level = "changes" if subject.alone and level == "breaks" else level
                 yield Finding(code, level, f"{subject.about}{message}{where}", subject.objects, subject.owner)

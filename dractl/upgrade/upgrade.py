@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from msgspec import Struct, field
 
 from dractl.allocation import Features
 from dractl.cluster import sources
-from dractl.cluster.pods import is_pending
+from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
 from dractl.facts.images import running
@@ -95,7 +96,28 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
         found += known.of_driver(name, text.rpartition("..")[2])
         steps.append(Step(f"{name} {change.to}", tuple(order.before_driver(name, found)), grouped(found)))
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
-    return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *undecided))
+    unknown = (*_assumed_gates(items, targets[0], namespaces), *_unseen(state))
+    return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *unknown, *undecided))
+
+
+def _assumed_gates(items: Sequence[Input], target: Target, namespaces: server.Labels) -> Iterator[str]:
+    """The gates that a cluster must have on, or have had, although they are assumed to be off."""
+    kept = (server.said(item, target, namespaces).dropped for item in items if item.stored)
+    fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in kept for path in paths})
+    if fields:
+        yield (
+            f"feature gates: stored objects have {', '.join(fields)}, which {target.release} drops with the gates that "
+            "are assumed; --feature-gates names the cluster's"
+        )
+
+
+def _unseen(state: ClusterState) -> Iterator[str]:
+    """What the scheduler part leaves out: pods of others, and what may not be read."""
+    others = {scheduler_name(pod) for pod in state.all("Pod").values() if maps_at(pod, "spec", "resourceClaims")}
+    for name in sorted(others - {DEFAULT_SCHEDULER}):
+        yield f"pods of the scheduler {name}"
+    for unread in state.rights.unread:
+        yield f"{unread.resource}: they may not be read"
 
 
 class _Change(Struct, frozen=True):
@@ -179,13 +201,17 @@ def _free(gate: str, target: Target) -> bool:
     return found is not None and (gate in target.gates) != found.default
 
 
+def gates_of(release: str, gates: Mapping[str, bool]) -> dict[str, bool]:
+    """Those of some gates that a release has and has not locked."""
+    return {gate: on for gate, on in gates.items() if _switchable(gate, release, on)}
+
+
 def _target(release: str, gates: Mapping[str, bool]) -> Target:
-    """A release with the gates that it has."""
-    return Target.of(release, {gate: on for gate, on in gates.items() if _switchable(gate, release, on)})
+    return Target.of(release, gates_of(release, gates))
 
 
 def _switchable(gate: str, release: str, on: bool) -> bool:
-    if gate in ("AllAlpha", "AllBeta"):
+    if gate in ("AllAlpha", "AllBeta") or gate not in GATES:  # Target.of refuses an unknown one
         return True
     found = stage(gate, release)
     return found is not None and not (found.locked and found.default != on)

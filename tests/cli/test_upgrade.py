@@ -28,6 +28,17 @@ metadata: {name: gpu}
 spec: {extendedResourceName: example.com/gpu}
 """
 
+LOWER = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: tolerant}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu, tolerations: [{key: a, operator: exists}]}
+"""
+
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> Path:
@@ -77,6 +88,27 @@ def test_reports_to_hand_on(form: str, manifest: Path, capsys: pytest.CaptureFix
     text = capsys.readouterr().out
     assert "DeviceTaintRule/sick" in text
     assert "deviceClassName" in text
+
+
+def test_a_fix_of_lint_comes_with_the_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """1.35 drops tolerations and 1.36 checks them (conformance/validation rc-v1-toleration-operator-lower)."""
+    (tmp_path / "claim.yaml").write_text(LOWER)
+    assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "-o", "json") == 1
+    (finding,) = report(capsys)["steps"][0]["findings"]
+    assert finding["level"] == "breaks"
+    assert "dractl lint --fix" in finding["fix"]
+    assert "--kubernetes-version 1.36" in finding["fix"]
+
+
+def test_gates_that_the_objects_show_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "class.yaml").write_text(CLASS)
+    assert upgrade("-f", tmp_path / "class.yaml", "--from", "1.34", "-o", "json") == 0
+    assert any("spec.extendedResourceName" in text for text in report(capsys)["notCompared"])
+
+
+def test_an_unknown_gate_is_wrong_usage(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade(manifest, "--from", "1.34", "--feature-gates", "DRANonsense=true") == 2
+    assert "DRANonsense" in capsys.readouterr().err
 
 
 def test_what_is_stored_loses_a_field(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
