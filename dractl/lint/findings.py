@@ -17,6 +17,7 @@ from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
+from dractl.manifests.markdown import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -172,11 +173,13 @@ def _explained(advice: Advice, known: Mapping[tuple[int, Path], Advice]) -> Advi
 
 
 def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[Meant]]:
-    """The objects of each chart and kustomization, and of each other folder."""
+    """The objects of each chart and kustomization, of each document of prose, and of each other folder."""
     homes: dict[str, list[Meant]] = {}
     for item in meant:
         document = item.subject.document
         home = f"{document.rendered} rendered" if document.rendered else kustomizations.home_of(document.file)
+        if document.file.endswith(SUFFIXES):  # examples, and not what stands beside them
+            home = document.file
         homes.setdefault(home, []).append(item)
     return list(homes.values())
 

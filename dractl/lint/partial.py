@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dractl.manifests.markdown import ELIDED, SUFFIXES
 from dractl.model import pod_templates
 from dractl.objects import items, mapping
 
@@ -32,8 +33,17 @@ def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
         _has_directive(document.value)
         or _is_partial(document)
         or _ASSERTED.search(document.file) is not None
+        or _is_elided(document)
         or kustomizations.is_patch(document.file)
     )
+
+
+def _is_elided(document: Document) -> bool:
+    """True for a block of Markdown that leaves out lines."""
+    if not document.file.endswith(SUFFIXES):
+        return False
+    place = document.locate(())
+    return any(document.line(line).strip() == ELIDED for line in range(place.line, place.end_line + 1))
 
 
 def stands_alone(violation: Violation) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
-_OTHER_SUFFIXES = (".go", ".py", ".sh", ".md", ".markdown", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
+_OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
 """Text that often has manifests within, and is none."""
 MAX_FILE = 256 * 1024 * 1024
 """Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import InputError
-from dractl.manifests import jsontext, yamltext
+from dractl.manifests import jsontext, markdown, yamltext
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import contents, read_all
 from dractl.manifests.rendered import Rendered, in_template
@@ -194,6 +194,13 @@ def _loaded(
 
 def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> Iterator[Document | Broken | Skipped]:
     """What a file contains. ``meant``: the user says that these are manifests; ``names``: they name DRA."""
+    if source.name.endswith(markdown.SUFFIXES):
+        for item in _read_yaml(Source(source.name, markdown.masked(source.text)), definitions=definitions):
+            if isinstance(item, Document) and isinstance(item.value, dict):
+                yield item
+            elif isinstance(item, Broken):
+                yield Skipped(f"{source.name}:{item.position.line}", "a block that is not YAML by itself")
+        return
     if is_ytt(source.text):
         yield Skipped(source.name, "a ytt template", "ytt -f FOLDER | dractl lint -")
         return

@@ -78,8 +78,8 @@ def test_changed_files_that_are_no_manifests_are_passed_over(tmp_path: Path) -> 
 
 
 def test_a_named_document_of_prose_is_one_note(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("```yaml\nkind: ResourceClaim\n```\n", encoding="utf-8")
-    inputs = load_readable([str(tmp_path / "README.md")])
+    (tmp_path / "README.rst").write_text("kind: ResourceClaim\n", encoding="utf-8")
+    inputs = load_readable([str(tmp_path / "README.rst")])
     assert [(item.why, item.unread) for item in inputs.skipped] == [("not a manifest by its name", False)]
     assert not inputs.broken
 

@@ -57,6 +57,7 @@ from typing import TYPE_CHECKING
 from dractl.lint.advice import Advice
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.relevance import group
+from dractl.manifests.markdown import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +80,8 @@ def check(run: Run) -> Iterator[Advice]:
     first: dict[tuple[str | None, ...], Manifest] = {}
     for subject in run.subjects:
         document = subject.document
+        if document.file.endswith(SUFFIXES):  # examples, of which one is applied
+            continue
         if not subject.name or holds_placeholder(subject.name) or holds_placeholder(subject.namespace):
             continue
         apart = None if run.applied_together else document.file

@@ -1,0 +1,83 @@
+"""The YAML blocks of a Markdown file that is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dractl.lint import lint
+from dractl.lint.fixes import applied
+from dractl.manifests import load_readable
+from dractl.model import Target
+from tests.lint.written import claim, pod
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dractl.lint.finding import Report
+
+MISSPELT = claim("gpu gpu.nvidia.con")
+
+
+def report(folder: Path, text: str) -> Report:
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    return lint(load_readable([str(folder / "README.md")]), Target.of("1.37"))
+
+
+def block(text: str, fence: str = "```yaml", indent: str = "") -> str:
+    body = "".join(f"{indent}{line}\n" for line in text.splitlines())
+    return f"{indent}{fence}\n{body}{indent}{fence[:3]}\n"
+
+
+@pytest.mark.parametrize("indent", ["", "   "])
+@pytest.mark.parametrize("fence", ["```yaml", "~~~yml"])
+def test_findings_stand_at_their_place_in_the_file(tmp_path: Path, indent: str, fence: str) -> None:
+    before = "# Title\n\nkind: `ResourceClaim`\n\n"
+    text = before + block(MISSPELT, fence, indent)
+    (finding,) = report(tmp_path, text).findings
+    line = text.splitlines()[finding.position.line - 1]
+    assert line[finding.position.column - 1 : finding.position.end_column - 1] == "gpu.nvidia.con"
+    assert finding.fix is not None
+    assert applied(text, [finding.fix])[0] == text.replace("gpu.nvidia.con", "gpu.nvidia.com")
+
+
+@pytest.mark.parametrize("fence", ["```", "```go", "```console"])
+def test_other_blocks_are_not_read(tmp_path: Path, fence: str) -> None:
+    found = report(tmp_path, block(MISSPELT, fence))
+    assert (found.findings, found.documents) == ((), 0)
+
+
+@pytest.mark.parametrize("elision", ["...", "…", "- ..."])
+def test_what_is_left_out_is_not_missed(tmp_path: Path, elision: str) -> None:
+    shortened = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n"
+    assert report(tmp_path, block(shortened)).findings != ()
+    assert report(tmp_path, block(f"{shortened}  {elision}\n")).findings == ()
+    wrong = shortened + f"  devices:\n    requests:\n    {elision}\n    - name: gpu\n      exactyl: {{}}\n"
+    assert "DRA003" in {item.code for item in report(tmp_path, block(wrong)).findings}
+
+
+def test_a_block_that_is_not_yaml_is_counted(tmp_path: Path) -> None:
+    found = report(tmp_path, "text\n" + block("kind: ResourceClaim\n  a: [") + block(MISSPELT))
+    assert [item.code for item in found.findings] == ["DRA722"]
+    (skipped,) = found.skipped
+    assert skipped.why == "a block that is not YAML by itself"
+
+
+def test_a_file_beside_it_is_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(pod("a=gpus"))
+    (tmp_path / ".git").mkdir()
+    text = block(claim("gpu gpu.nvidia.com"))
+    (tmp_path / "claim.yaml").write_text(claim("gpu gpu.nvidia.com"))
+    assert report(tmp_path, text).findings == ()
+
+
+def test_two_examples_of_one_name_are_no_mistake(tmp_path: Path) -> None:
+    example = block(claim("gpu gpu.nvidia.com"))
+    assert report(tmp_path, example + "or\n" + example).findings == ()
+
+
+def test_folders_and_changed_files_pass_over_prose(tmp_path: Path) -> None:
+    report(tmp_path, block(MISSPELT))
+    assert load_readable([str(tmp_path)]).documents == ()
+    assert load_readable([str(tmp_path / "README.md")], changed_files=True).documents == ()
