@@ -132,25 +132,30 @@ class Aligner:
         others = None if kinds[0] == kinds[1] else range(len(first), len(every))
         between = paired(range(len(first)), others, lambda a, b: apart(a, b).far)
         distances = [apart(a, b) for a, b in between]
+        nearest = paired(range(len(first)), others, lambda a, b: apart(a, b).near)
+        actual = [d.far for d in distances], [apart(a, b).near for a, b in nearest]
         pairs = tuple(
             Pair(str(every[a]), str(every[b]), d.level, d.source) for (a, b), d in zip(between, distances, strict=True)
         )
         found = Alignment(kinds, pairs, levels(distances))
         if node is None or node not in self.nodes:
             return replace(found, why="its devices are not on one node")
-        return self._compared(found, distances, claims, node)
+        return self._compared(found, actual, claims, node)
 
-    def _compared(self, found: Alignment, distances: Sequence[Distance], claims: Sequence[Raw], node: str) -> Alignment:
-        """The alignment with the best that the node could give."""
+    def _compared(
+        self, found: Alignment, actual: tuple[list[int], list[int]], claims: Sequence[Raw], node: str
+    ) -> Alignment:
+        """The alignment with the best that the node could give. ``actual``: its positions with unknown levels as far as
+        they can be, and as near."""
         wanted = [self.state.decode(claim) for claim in claims]
         keys = {claim.metadata.full_name for claim in wanted}
         held = [c for c in self._held.get(node, ()) if c.metadata.full_name not in keys]
         now = self.allocator.replace(state=AllocatedState.from_claims(held, self.features))
         try:
-            free_positions = self._best(self.allocator, node, wanted, found, len(distances))
+            free_positions = self._best(self.allocator, node, wanted, found, len(actual[0]))
             # What others hold is not known where their claims may not be read.
             blind = any(one.kind == "ResourceClaim" for one in self.state.rights.unread)
-            now_positions = None if blind else self._best(now, node, wanted, found, len(distances))
+            now_positions = None if blind else self._best(now, node, wanted, found, len(actual[0]))
         except TooMany:
             return replace(found, why=_MANY)
         except AttemptFailed as failed:
@@ -158,10 +163,10 @@ class Aligner:
         if free_positions is None:
             gone = [d for d in _allocated(claims) if not self._place(d, node).known]
             return replace(found, why=f"{gone[0]} is in no slice of {node}" if gone else _UNKNOWN)
-        found = replace(found, best_free=counted(free_positions), share=share(distances, free_positions))
+        found = replace(found, best_free=counted(free_positions), share=share(*actual, free_positions))
         if now_positions is None:
             return found
-        found = replace(found, best_now=counted(now_positions), share_now=share(distances, now_positions))
+        found = replace(found, best_now=counted(now_positions), share_now=share(*actual, now_positions))
         if found.share_now is not None and found.share_now[1] < 1:
             found = replace(found, improvement=self._improvement(now, node, claims, found, now_positions))
         return found

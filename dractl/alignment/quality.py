@@ -86,8 +86,8 @@ def levels(distances: Sequence[Distance]) -> dict[str, int]:
     return {**found, **({"unknown": unknown} if unknown else {})}
 
 
-def share(distances: Sequence[Distance], best: Positions) -> Share:
-    """The part of the pairs that are at least as near as those of the best allocation."""
-    number = len(best)
-    low = at_least_as_near([d.far for d in distances], best) / number
-    return low, at_least_as_near([d.near for d in distances], best) / number
+def share(far: Sequence[int], near: Sequence[int], best: Positions) -> Share:
+    """The part of the pairs that are at least as near as those of the best allocation, as an interval: with unknown
+    levels as ``far`` as they can be, and as ``near``."""
+    low, high = sorted(at_least_as_near(positions, best) / len(best) for positions in (far, near))
+    return low, high
