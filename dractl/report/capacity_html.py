@@ -11,12 +11,13 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
+from dractl.facts.resources import hardware
 from dractl.report.alignment import STYLE, fleet_section
 from dractl.report.capacity_text import aligned_lines
 from dractl.report.page import bullets, page, table, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from dractl.alignment import Use
     from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
@@ -226,9 +227,10 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
 
 
 def _driver(rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool) -> str:
-    """The devices of one driver at one root; if a node has several drivers, with the drivers' names for their
-    devices."""
-    name = re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or rows[0].id.driver.partition(".")[0]
+    """The devices of one driver at one root; if a node has several drivers, with the word for them (gpu, nic)."""
+    driver = rows[0].id.driver
+    words = (word for word, drivers in hardware().items() if driver in drivers)
+    name = next(words, None) or re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or driver.partition(".")[0]
     label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
     return f'<span class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
 
@@ -273,10 +275,30 @@ def _page(kind: str, title: str, parts: Iterable[str], stock: Stock, taken: froz
         if state in present
     )
     selects = _select("driver", drivers) + _select("model", models) + _select("state", sorted(present))
-    top = [f"<h1>{escape(title)}</h1>", f'<form class="filters">{selects}</form><div class="legend">{legend}</div>']
+    search = '<label>search <input type="search" name="search" placeholder="node, device, pod"></label>'
+    top = [f"<h1>{escape(title)}</h1>", f'<form class="filters">{selects}{search}</form>', *_models(stock.devices)]
+    top.append(f'<div class="legend">{legend}</div>')
     return page(
         f"dractl: {kind}", [*top, *parts, '<output class="about" aria-live="polite"></output>'], _STYLE + STYLE, _SCRIPT
     )
+
+
+def _models(rows: Sequence[DeviceRow]) -> Iterator[str]:
+    """Totals by model; nothing for a single one."""
+    groups: dict[str, list[DeviceRow]] = {}
+    for row in rows:
+        groups.setdefault(row.model or row.id.driver, []).append(row)
+    if len(groups) < 2:
+        return
+    lines = [
+        (model, str(len(own)), str(_in(own, "free")), str(_in(own, "held", "shared")))
+        for model, own in sorted(groups.items())
+    ]
+    yield _table(("model", "devices", "free", "held"), lines)
+
+
+def _in(rows: Sequence[DeviceRow], *states: str) -> int:
+    return sum(row.state in states for row in rows)
 
 
 def _select(name: str, values: Sequence[str]) -> str:
@@ -286,7 +308,7 @@ def _select(name: str, values: Sequence[str]) -> str:
 
 _STYLE = """
 .filters, .legend { display: flex; flex-wrap: wrap; gap: 6px 18px; margin: 10px 0; }
-.filters select { font: inherit; max-width: 16rem; }
+.filters select, .filters input { font: inherit; max-width: 16rem; }
 .count { color: var(--soft); }
 .nodes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 12px; }
 .node { border: 1px solid var(--edge); border-radius: 6px; padding: 8px 10px; min-width: 0; }
@@ -299,7 +321,7 @@ _STYLE = """
 .d { display: inline-block; width: 21px; height: 21px; text-align: center; border-radius: 3px;
   font: 600 12px/18px ui-monospace, monospace; border: 1.5px solid #0003; color: #10151a; }
 .d:focus { outline: 3px solid #0969da; outline-offset: 1px; } .d.off { opacity: .15; }
-.free { background: #fff; border-color: #1f6feb; } .held { background: #7aa7d9; }
+.free { background: var(--paper); border-color: var(--gpu); color: var(--ink); } .held { background: #7aa7d9; }
 .copy { background: #b7dfb0; border-color: #2f6f3e; }
 .shared { background: linear-gradient(135deg, #7aa7d9 50%, #fff 50%); } .blocked { background: #c9c3dd; }
 .unknown { background: repeating-linear-gradient(45deg, #d5d9de 0 4px, #fff 4px 8px); }
@@ -312,11 +334,13 @@ const form = document.querySelector('.filters'), about = document.querySelector(
 const count = document.querySelector('.count'), cards = [...document.querySelectorAll('.node')];
 function filter() {
   const want = Object.entries(Object.fromEntries(new FormData(form))).filter(([, v]) => v);
+  const found = (card, d, text) =>
+    `${card.title} ${d.title}`.toLowerCase().includes(text.toLowerCase());
   let devices = 0, nodes = 0;
   for (const card of cards) {
     let own = 0;
     for (const d of card.querySelectorAll('.d')) {
-      const off = want.some(([k, v]) => d.dataset[k] !== v);
+      const off = want.some(([k, v]) => k === 'search' ? !found(card, d, v) : d.dataset[k] !== v);
       d.classList.toggle('off', off);
       own += !off;
     }
@@ -326,7 +350,8 @@ function filter() {
   }
   count.textContent = `${devices} devices on ${nodes} nodes` + (want.length ? ' match' : '');
 }
-form.addEventListener('change', filter);
+form.addEventListener('input', filter);
+form.addEventListener('submit', (e) => e.preventDefault());
 filter();
 for (const kind of ['focusin', 'mouseover'])
   document.addEventListener(kind, (e) => {

@@ -86,15 +86,15 @@ def _section(e: Explanation) -> Iterator[str]:
 
 
 def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
-    most = max((s.of for s in stages), default=0) or 1
-    rows, last = [], ""
+    rows, last, most = [], "", 1
     for s in stages:
         heading = s.heading or f"request {s.request}"
+        first = heading != last
+        most = max(s.kept, 1) if first else most  # the rest are devices of other kinds
         bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
-        count = cell(f"{s.kept} of {s.of}", "n bad" if s.kept == 0 else "n")
-        rows.append(
-            cell(heading if heading != last else "", "w") + cell(s.stage) + bar + count + cell(s.detail, "soft")
-        )
+        count = cell(str(s.kept) if first and s.kept else f"{s.kept} of {s.of}", "n bad" if s.kept == 0 else "n")
+        detail = f"<br><small class=soft>{escape(s.detail)}</small>" if s.detail else ""
+        rows.append(cell(heading if first else "") + f"<td>{escape(s.stage)}{detail}</td>" + bar + count)
         last = heading
     yield f"<h2>Devices</h2>{table(rows)}"
 

@@ -250,30 +250,42 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
         if position and headings[position - 1] == heading:
             rows.append((f"    {asked}", stage, ""))
         elif len(heading) <= _HEADING and wide + 4 + len(asked) <= canvas.width:
-            rows.append((f"  {heading:<{wide}}  {asked}", stage, f" devices{where}"))
+            rows.append((f"  {heading:<{wide}}  {asked}", stage, f" {_noun(stage)}{where}"))
         else:
-            rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" devices{where}")]
+            rows += [(f"  {heading}", None, ""), (f"    {asked}", stage, f" {_noun(stage)}{where}")]
     limit = max(30, min(56, canvas.width - 24))
     column = max((len(left) for left, numbers, _ in rows if numbers and len(left) <= limit), default=limit)
-    counted = max(len(f"{stage.kept} of {stage.of}") for stage in stages)
+    counted = max(len(_count(numbers, what)) for _, numbers, what in rows if numbers)
     for left, numbers, what in rows:
         if numbers is None:
             yield left
             continue
-        above = len(left) + len(what[: len(" devices")]) + 2 + counted > canvas.width
+        above = len(left) + len(what[: len(" devices")].rstrip()) + 2 + counted > canvas.width
         if above:
             yield left
-        count = f"{numbers.kept} of {numbers.of}"
+        count = _count(numbers, what)
         line = f"{'' if above else left:<{column}}  "
         used = len(line) + counted
-        line += " " * (counted - len(count)) + (canvas.paint(count, "31") if numbers.kept == 0 else count)
-        unit = what if used + len(what) <= canvas.width else what[: len(" devices")]
+        line += ("" if what else " " * (counted - len(count))) + (
+            canvas.paint(count, "31") if numbers.kept == 0 else count
+        )
+        unit = what if used + len(what) <= canvas.width else what[: len(" devices")].rstrip()
         detail = f"({_clean(numbers.detail, canvas)})" if numbers.detail else ""
         if not detail or used + len(unit) + 3 + len(detail) <= canvas.width:
             yield f"{line}{unit}   {detail}"
         else:
             yield f"{line}{unit}"
             yield from _wrapped("        ", detail, canvas, hanging=8)
+
+
+def _noun(stage: FunnelStage) -> str:
+    return "device" if stage.kept == 1 else "devices"
+
+
+def _count(stage: FunnelStage, unit: str) -> str:
+    """How many are left: at the first stage of a request, which has a ``unit``, of nothing, since the rest are devices
+    of other kinds."""
+    return str(stage.kept) if unit and stage.kept else f"{stage.kept} of {stage.of}"
 
 
 def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:

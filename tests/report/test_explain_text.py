@@ -44,8 +44,8 @@ def test_requests_of_several_claims_are_told_apart() -> None:
     both = [claim(n, request("gpu", "gpu.example.com", 3)) for n in ("train-left", "train-right")]
     user = pod("train", *({"name": n, "resourceClaimName": f"train-{n}"} for n in ("left", "right")))
     text = shown([*two_nodes(), *both, user], "train")
-    assert "  request left/gpu   3 × gpu.example.com  6 of 6 devices on 2 nodes\n" in text
-    assert "  request right/gpu  3 × gpu.example.com  6 of 6 devices on 2 nodes\n" in text
+    assert "  request left/gpu   3 × gpu.example.com  6 devices on 2 nodes\n" in text
+    assert "  request right/gpu  3 × gpu.example.com  6 devices on 2 nodes\n" in text
 
 
 def test_an_extended_resource_is_called_as_the_pod_has_it() -> None:
