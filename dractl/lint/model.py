@@ -130,6 +130,7 @@ class Run:
         self.versions = versions
         self._kinds: dict[str, list[Manifest]] = {}
         self._names: dict[tuple[str, str], list[Manifest]] = {}
+        self._classes: dict[str, Manifest | None] = {}
         for subject in subjects:
             self._kinds.setdefault(subject.kind, []).append(subject)
             if subject.name:
@@ -175,8 +176,10 @@ class Run:
 
     def device_class(self, name: str) -> Manifest | None:
         """The DeviceClass of that name: the last one of the run, else the only one elsewhere."""
-        found = self.named("DeviceClass", name)
-        return found[-1] if found else None
+        if name not in self._classes:
+            found = self.named("DeviceClass", name)
+            self._classes[name] = found[-1] if found else None
+        return self._classes[name]
 
     @cached_property
     def class_names(self) -> frozenset[str]:

@@ -19,6 +19,7 @@ _DIRECTIVE = re.compile(
     r"|[=^<+X]?\(.*\)\Z"  # Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions
 )
 """Keys of patches and of patterns."""
+_FIRST = "$=^<+X("
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
 _OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
@@ -67,7 +68,7 @@ def _has_directive(value: Any) -> bool:
         node = stack.pop()
         if isinstance(node, dict):
             for key, child in node.items():
-                if isinstance(key, str) and matches(key):
+                if isinstance(key, str) and key[:1] in _FIRST and matches(key):
                     return True
                 if isinstance(child, (dict, list)):
                     stack.append(child)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -311,10 +311,19 @@ def wanted(run: Run, request: Request) -> Wanted | None:
 
     A class of the run takes precedence over one that a driver installs under that name.
     """
-    of_class = run.device_class(request.device_class)
+    return _by_class(run)(request.device_class)
+
+
+@lru_cache(1)  # every rule asks for the same run
+def _by_class(run: Run) -> Callable[[str], Wanted | None]:
+    return cache(partial(_wanted, run))
+
+
+def _wanted(run: Run, name: str) -> Wanted | None:
+    of_class = run.device_class(name)
     if of_class is not None:
         return of_selectors(run.program(item) for item in of_class.selectors)
-    installed = classes().get(request.device_class)
+    installed = classes().get(name)
     if installed is None or not installed.selectors:  # without selectors, only the name is known
         return None
     written = installed.selectors

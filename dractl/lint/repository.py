@@ -279,13 +279,13 @@ def among(others: tuple[Others, Others], inputs: Inputs) -> Inputs:
 def _homes(inputs: Inputs) -> dict[str, set[str]]:
     """The files of an input by repository, without those of repositories that the input has as a whole."""
     folders: dict[str, list[str]] = {}
-    for path in map(os.path.abspath, inputs.digests):
+    for path in inputs.digests:
         folders.setdefault(os.path.dirname(path), []).append(path)
     found: dict[str, set[str]] = {}
     for folder, files in folders.items():
-        top = repository(folder)
+        top = repository(os.path.abspath(folder))
         if not _within(top, inputs.folders):
-            found.setdefault(top, set()).update(filter(os.path.isfile, files))
+            found.setdefault(top, set()).update(filter(os.path.isfile, map(os.path.abspath, files)))
     return {top: files for top, files in found.items() if files}
 
 

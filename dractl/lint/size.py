@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from dractl.manifests.files import Entry
@@ -21,8 +22,10 @@ REPAYS_A_PROCESS = 512 * 1024
 def is_large(entries: Sequence[Entry | Skipped]) -> bool:
     """True if several processes or a report of an earlier run may be quicker than to lint; False where a chart may have
     to be rendered, which is done once for all of its files and depends on more than these."""
-    charts = (isinstance(item, Entry) and chart_of(item.path) for item in entries)
-    return sum(map(size, entries)) >= 2 * REPAYS_A_PROCESS and not any(charts)
+    if sum(map(size, entries)) < 2 * REPAYS_A_PROCESS:
+        return False
+    folders = {os.path.dirname(item.path): item.path for item in entries if isinstance(item, Entry)}
+    return not any(map(chart_of, folders.values()))
 
 
 def size(item: Entry | Skipped) -> int:

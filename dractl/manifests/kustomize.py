@@ -56,6 +56,7 @@ class Kustomizations:
 
     def __init__(self) -> None:
         self._folders: dict[str, Kustomization | None] = {}
+        self._absolute: dict[str, str] = {}
         self._homes: dict[str, str] = {}
         self._naming: dict[str, Kustomization | None] = {}
         self._above: dict[str, tuple[Kustomization, ...]] = {}
@@ -67,9 +68,18 @@ class Kustomizations:
         return self._naming[path]
 
     def _found(self, path: str) -> Kustomization | None:
+        around = self.around(self._folder(path))
+        if not around:
+            return None
         file = os.path.abspath(path)
-        around = self.around(os.path.dirname(file))
         return next((found for found in around if file in found.patches or file in found.resources), None)
+
+    def _folder(self, path: str) -> str:
+        """The absolute path of a file's folder."""
+        folder = os.path.dirname(path)
+        if folder not in self._absolute:
+            self._absolute[folder] = os.path.abspath(folder)
+        return self._absolute[folder]
 
     def around(self, folder: str) -> tuple[Kustomization, ...]:
         """The kustomizations in a folder and above it, as far as its repository reaches; the nearest first."""
@@ -90,7 +100,7 @@ class Kustomizations:
         """What groups a file with others: the folder of the kustomization that lists it, else its own; next to a
         kustomization, those that it does not list are apart."""
         if path not in self._homes:
-            found, folder = self.naming(path), os.path.dirname(os.path.abspath(path))
+            found, folder = self.naming(path), self._folder(path)
             if found is not None:
                 self._homes[path] = found.folder
             else:

@@ -148,6 +148,7 @@ def _loaded(
     digests: dict[str, str] = {}
     undecided: list[str] = []
     templates: dict[str, dict[str, Source]] = {}
+    charts: dict[str, str | None] = {}  # by folder
     for content in found:
         if isinstance(content, Skipped):
             skipped.append(content)
@@ -160,7 +161,10 @@ def _loaded(
                 digests[content.name] = digest(data)
             continue
         digests[content.name] = digest(data)
-        chart = chart_of(content.name) if content.on_disk else content.chart
+        folder = os.path.dirname(content.name)
+        if folder not in charts:
+            charts[folder] = chart_of(content.name)
+        chart = charts[folder] if content.on_disk else content.chart
         if chart is not None:
             if not relevant_only or (names_dra(data) and not is_definition(data)):
                 templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
