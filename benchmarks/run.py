@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,13 +90,18 @@ class Peers(NamedTuple):
 
 
 def tables(peers: Peers) -> list[Table]:
+    def alone(folder: Path, name: str) -> str:
+        """A file in a folder of its own: lint looks at what else a repository has."""
+        (folder / name).mkdir()
+        return str(shutil.copy(FOLDER / name, folder / name))
+
     def start(folder: Path) -> Mapping[str, Sequence[str]]:
         return {
             BARE: [sys.executable, "-c", "pass"],
             "--version": [*DRACTL, "--version"],
-            "lint one.yaml": [*DRACTL, "lint", "--isolated", str(FOLDER / "one.yaml")],
-            "lint finding.yaml": [*DRACTL, "lint", "--isolated", str(FOLDER / "finding.yaml")],
-            "lint selector.yaml": [*DRACTL, "lint", "--isolated", str(FOLDER / "selector.yaml")],
+            "lint one.yaml": [*DRACTL, "lint", "--isolated", alone(folder, "one.yaml")],
+            "lint finding.yaml": [*DRACTL, "lint", "--isolated", alone(folder, "finding.yaml")],
+            "lint selector.yaml": [*DRACTL, "lint", "--isolated", alone(folder, "selector.yaml")],
             "explain small.json": [
                 *DRACTL, "explain", "--isolated", "-f", str(inputs.write(folder / "small.json", explain.source(4))),
                 "pod/train-0",
