@@ -29,13 +29,14 @@ _FOLDER = Path(__file__).parent / "pciids"
 
 
 class PciNames(Struct, frozen=True):
-    """A pci.ids file. Names are searched for on demand: the file has 20,000 of them, a machine few.
+    """A pci.ids file: what is below each vendor (``10de``) and each class (``C 03``), its name first. Names of devices
+    are searched for on demand: the file has 20,000 of them, a machine few.
 
     Ids are hexadecimal as in sysfs, with or without ``0x``. ``others`` are names that differ in another copy, by
     ``vendor`` or ``vendor:device``; an empty one is absent there.
     """
 
-    text: str
+    below: Mapping[str, str]
     date: str
     others: Mapping[str, str]
 
@@ -44,45 +45,33 @@ class PciNames(Struct, frozen=True):
         key = _digits(vendor)
         if key in self.others:
             return self.others[key] or None
-        return _named(self.text, f"\n{key}  ")
+        return _first(self.below.get(key, ""))
 
     def device(self, vendor: str | None, device: str | None) -> str | None:
         """The device's name, or None."""
         key = f"{_digits(vendor)}:{_digits(device)}"
         if key in self.others:
             return self.others[key] or None
-        return _named(_block(self.text, f"\n{_digits(vendor)}  "), f"\n\t{_digits(device)}  ")
+        return _named(self.below.get(_digits(vendor), ""), _digits(device))
 
     def class_name(self, code: str | None) -> str | None:
         """The name of a class code (``0x030200``): the subclass's, else the class's, or None."""
         digits = _digits(code)
-        head = f"\nC {digits[:2]}  "
-        return _named(_block(self.text, head), f"\n\t{digits[2:4]}  ") or _named(self.text, head)
+        below = self.below.get(f"C {digits[:2]}", "")
+        return _named(below, digits[2:4]) or _first(below)
 
 
 def _digits(number: str | None) -> str:
     return (number or "").removeprefix("0x")
 
 
-def _named(text: str, head: str) -> str | None:
-    start = text.find(head)
-    if start < 0 or not head.strip():
-        return None
-    start += len(head)
-    end = text.find("\n", start)
-    return text[start : end if end >= 0 else None].strip() or None
+def _first(below: str) -> str | None:
+    return below.partition("\n")[0].strip() or None
 
 
-def _block(text: str, head: str) -> str:
-    """The indented lines below a line."""
-    start = text.find(head)
-    if start < 0:
-        return ""
-    end = text.find("\n", start + 1)
-    block = end
-    while end >= 0 and text[end + 1 : end + 2] == "\t":
-        end = text.find("\n", end + 1)
-    return text[block : end if end >= 0 else None] if block >= 0 else ""
+def _named(below: str, digits: str) -> str | None:
+    _, found, rest = below.partition(f"\n\t{digits}  ")
+    return _first(rest) if found and digits else None
 
 
 @cache
@@ -96,7 +85,7 @@ def of_dranet() -> PciNames:
     """The names that dranet publishes."""
     date, *lines = _unpacked("dranet.gz").splitlines()
     others = {key: name for key, _, name in (line.partition("\t") for line in lines)}
-    return PciNames(own().text, date.removeprefix("# "), others)
+    return PciNames(own().below, date.removeprefix("# "), others)
 
 
 def _unpacked(name: str) -> str:
@@ -106,7 +95,12 @@ def _unpacked(name: str) -> str:
 def _parsed(text: str) -> PciNames:
     """Names of a pci.ids; removes comments, which can occur among a vendor's devices."""
     date = re.search(r"^#\s*(?:Date:\s*)?(\d{4}-\d\d-\d\d)", text, re.MULTILINE)
-    return PciNames("\n" + re.sub(r"^#.*\n", "", text, flags=re.MULTILINE), date[1] if date else "", {})
+    lines = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    below: dict[str, str] = {}
+    for part in re.split(r"\n(?!\t)", lines):
+        key, _, rest = part.partition("  ")
+        below.setdefault(key, rest)
+    return PciNames(below, date[1] if date else "", {})
 
 
 def name_devices(
