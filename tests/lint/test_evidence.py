@@ -148,3 +148,31 @@ def test_mappings_of_kueue_are_held_against_classes_and_quotas(tmp_path: Path, r
     said = [item.message for item in found(tmp_path, "DRA423", kueue=KUEUE, queue=QUEUE % resource)]
     assert len(said) == count
     assert "did you mean big.example.com?" in said[-1]
+
+
+USER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimName: gpus}]
+  containers:
+  - {name: a, image: x, resources: {claims: [{name: NAME}]}}
+"""
+
+
+def test_a_misspelt_claim_of_a_container_is_one_mistake(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(documents(USER.replace("NAME", "gpuu"), claim("gpu gpu.nvidia.com")))
+    findings = lint(load([str(tmp_path / "pod.yaml")]), Target.of("1.37")).findings
+    assert [item.code for item in findings] == ["DRA409"]
+
+
+@pytest.mark.parametrize(
+    ("container", "said"),
+    [("{name: b}", "image: Required value"), ("{name: a, image: y}", 'Duplicate value: "a"')],
+)
+def test_a_container_that_a_patch_misses(tmp_path: Path, container: str, said: str) -> None:
+    text = documents(USER.replace("NAME", "gpu") + f"  - {container}\n", claim("gpu gpu.nvidia.com"))
+    (finding,) = found(tmp_path, "DRA417", all=text)
+    assert said in finding.message
+    assert finding.severity == "error"
