@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Aligner
-from dractl.capacity.gangs import Undecided, unchecked, waiting
+from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import ended, is_pending
@@ -195,13 +195,13 @@ class Explainer:
             name = waits.group.replace("/", " ", 1)
             started = f"{waits.fits} of the {waits.minimum} pods with which {name} starts fit"
             return Gang(notes=(f"{started}; whether all do was not decided, as placing them took too long",))
-        pod, attempt = getattr(waits, "pod", None), getattr(waits, "attempt", None)
-        if pod is None or attempt is None:
+        if not isinstance(waits, HeldBack | TooFewFit):
             return group_of(waits, self.state)
-        there = Explainer(getattr(waits, "state", self.state), self.features)
+        pod = waits.pod
+        there = Explainer(waits.state if isinstance(waits, TooFewFit) else self.state, self.features)
         stopped = Question("Pod", (text_at(pod, "metadata", "namespace"), text_at(pod, "metadata", "name")), pod)
-        case = case_of(there.scheduler, there.devices, stopped, attempt)
-        own = of_attempt(diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), attempt), case))
+        case = case_of(there.scheduler, there.devices, stopped, waits.attempt)
+        own = of_attempt(diagnosis_of(Attempted(stopped, inquire.subject_of(stopped, ()), waits.attempt), case))
         return group_of(waits, self.state, case, own.causes, own.headline)
 
     # -- fixes --

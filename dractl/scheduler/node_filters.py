@@ -159,7 +159,7 @@ class NodeFilters:
     def repelling(self) -> Mapping[tuple[str, str], tuple[int, PodInfo]]:
         """By topology key and domain the first pod there whose anti-affinity selects this pod, with its number."""
         found: dict[tuple[str, str], tuple[int, PodInfo]] = {}
-        for number, (node, other) in enumerate(self.placed):
+        for number, (node, other) in enumerate(self.placed if self.snapshot.repels else ()):
             for term in other.anti_affinity:
                 if term.topology_key in node.labels and self.selects(term, self.pod, other):
                     found.setdefault((term.topology_key, node.labels[term.topology_key]), (number, other))
