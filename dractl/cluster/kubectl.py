@@ -93,7 +93,7 @@ def run(
     login: Login,
     *commands: Sequence[str],
     tell: Callable[[str], None] = lambda _: None,
-    patience: float = _TIMEOUT,
+    patience: float | None = None,
 ) -> list[Result]:
     """Runs several kubectl side by side and returns their results in order. ``tell`` is called with what one says that
     takes long, such as where to log in.
@@ -105,6 +105,7 @@ def run(
         raise InputError(
             "kubectl is not on PATH", hint="install kubectl, or explain a dump: dractl explain -f dump.yaml"
         )
+    limit = _TIMEOUT if patience is None else patience
     running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
     began = time.monotonic()
 
@@ -115,10 +116,10 @@ def run(
             process = _started([program, *login.arguments, *command], output, errors)
             running.append((process, errors))
             try:
-                process.wait(patience)
+                process.wait(limit)
             except subprocess.TimeoutExpired:
                 _end(process)
-                raise _no_answer(_written(errors), patience) from None
+                raise _no_answer(_written(errors), limit) from None
             output.seek(0)
             return Result(process.returncode, output.read(), _written(errors))
 
@@ -194,10 +195,10 @@ def _last(errors: str) -> str:
     return (_lines(errors) or [""])[-1]
 
 
-def _no_answer(errors: str, patience: float) -> InputError:
+def _no_answer(errors: str, limit: float) -> InputError:
     said = _last(errors)
     return InputError(
-        f"kubectl did not answer within {patience:.0f} seconds" + (f"; it says: {said}" if said else ""),
+        f"kubectl did not answer within {limit:g} seconds" + (f"; it says: {said}" if said else ""),
         hint="log in first, for example with kubectl get nodes" if said else _REACHABLE,
     )
 
