@@ -276,7 +276,11 @@ def _page(kind: str, title: str, parts: Iterable[str], stock: Stock, taken: froz
     )
     selects = _select("driver", drivers) + _select("model", models) + _select("state", sorted(present))
     search = '<label>search <input type="search" name="search" placeholder="node, device, pod"></label>'
-    top = [f"<h1>{escape(title)}</h1>", f'<form class="filters">{selects}{search}</form>', *_models(stock.devices)]
+    top = [
+        f"<h1>{escape(title)}</h1>",
+        f'<form class="filters">{selects}{search}</form>',
+        *(() if taken else _models(stock.devices)),
+    ]
     top.append(f'<div class="legend">{legend}</div>')
     return page(
         f"dractl: {kind}", [*top, *parts, '<output class="about" aria-live="polite"></output>'], _STYLE + STYLE, _SCRIPT
