@@ -128,7 +128,7 @@ def test_a_file_of_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-o", "html"), "--hardware compares machines as text or json, not html"),
+        (("-o", "html"), "--hardware compares machines as text, json or yaml, not html"),
         (("--patch",), "--hardware cannot be combined with --patch"),
         (("--node", "node-1"), "--hardware cannot be combined with --node"),
         (("--devices", "local"), "--hardware cannot be combined with --devices"),
