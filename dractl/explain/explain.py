@@ -22,6 +22,7 @@ from dractl.explain.build import Parts, build
 from dractl.explain.case import case_of
 from dractl.explain.conclude import conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
+from dractl.explain.diagnose.pods import without_node
 from dractl.explain.diagnosis import diagnose, diagnosis_of
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
@@ -151,7 +152,7 @@ class Explainer:
             case=diagnosis.case,
             found=diagnosis.found,
             fixes=fixes.fixes,
-            then=fixes.next,
+            then=(*fixes.next, *without_node(diagnosis.case)),
             steps=steps,
             notes=(*attempted.notes, *conclusion.notes, *fixes.notes),
             blind=attempted.blind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
+from dractl.reasons.misfits import readable
 from dractl.reasons.phrases import plural
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ class AttributeType(OfRequests, frozen=True, kw_only=True):
 
 
 class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
-    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each request wants, ``values``
-    are the attribute's values among the free candidates; ``devices`` are matching ones that ``holders`` hold.
-    ``exists``: with all of them free it could be satisfied."""
+    """No set of devices satisfies a constraint. ``counts`` is the number of devices that each request wants, ``chosen``
+    are their selectors, ``values`` the attribute's values among the free candidates; ``devices`` are matching ones
+    that ``holders`` hold, or whose counters they use up. ``exists``: with all of them free it could be satisfied."""
 
     page = ReasonPage(
         "constraint-conflict",
@@ -94,6 +95,7 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
     constraint: str | None = None
     attribute: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
+    chosen: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     want: int | None = None
     have: int | None = None
@@ -110,7 +112,8 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
         wants = " and ".join(f"{number} {request}" for request, number in self.counts) or names.among(self.requests)
         # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
-        why = f"no {short} has {wants}" if place else f"no value of {short} is shared by {wants}"
+        only = f" with {readable(self.chosen[0], 44)}" if len(self.chosen) == len(self.counts) == 1 else ""
+        why = f"no {short} has {wants}" if place else f"no value of {short} is shared by {wants}{only}"
         if not self.devices:
             return why
         return f"{why} that are free" if self.exists else f"{why}, in use or not"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.cluster.paste import command
 from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.binding import BindingPending
+from dractl.reasons.next_step import NextStep
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import first, plural
 from dractl.reasons.scheduling import UpstreamBug
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dractl.explain.case import Case
+    from dractl.model import ResourceSlice
     from dractl.reasons.base import Cause
     from dractl.scheduler.binding import BindingFailure
 
@@ -198,18 +201,35 @@ def lacking(case: Case, message: str) -> str:
 
 def stranded(case: Case) -> Iterator[str]:
     """That slices of nodes that do not exist have devices: nobody can use them."""
+    gone = _of_no_node(case)
+    if gone:
+        one = len(gone) == 1
+        yield (
+            f"{plural(sum(len(item.spec.devices) for those in gone.values() for item in those), 'device')} of "
+            f"node{'' if one else 's'} {first(list(gone))} can be used by nobody: there are slices, and the "
+            f"node{' does' if one else 's do'} not exist"
+        )
+
+
+def without_node(case: Case) -> tuple[NextStep, ...]:
+    """What to do about slices of a node that does not exist."""
+    gone = _of_no_node(case)
+    if case.attempt.fits or not gone:
+        return ()
+    node, those = next(iter(gone.items()))
+    names = [item.metadata.name or "" for item in those]
+    delete = command("kubectl delete resourceslice" + " {}" * len(names), *names)
+    return (NextStep(f"bring node {node} back, or delete its slices", delete),)
+
+
+def _of_no_node(case: Case) -> dict[str, list[ResourceSlice]]:
+    """The slices of nodes that do not exist, by node; none where the input has no nodes."""
     nodes = {key[1] for key in case.state.all("Node")}
-    gone: dict[str, int] = {}
+    gone: dict[str, list[ResourceSlice]] = {}
     for item in case.scheduler.slices if nodes else ():
         if item.spec.node_name and item.spec.node_name not in nodes:
-            gone[item.spec.node_name] = gone.get(item.spec.node_name, 0) + len(item.spec.devices)
-    if gone:
-        does = "does" if len(gone) == 1 else "do"
-        yield (
-            f"{plural(sum(gone.values()), 'device')} of node{'s' * (len(gone) > 1)} {first(list(gone))} can be used by "
-            f"nobody: there are slices, and the node{'s' * (len(gone) > 1)} {does} not exist; bring it back, or delete "
-            "its slices"
-        )
+            gone.setdefault(item.spec.node_name, []).append(item)
+    return gone
 
 
 def failing(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:

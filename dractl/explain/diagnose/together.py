@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dractl.explain import selectors
 from dractl.explain.answer import Conflict, ConstraintGroup
+from dractl.explain.diagnose.requests import of_stage
 from dractl.model import RequestRef
 from dractl.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
 from dractl.reasons.constraints import AttributeType, ConstraintConflict
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 def together(case: Case, survey: Survey) -> list[Cause]:
     """Why requests that each find enough devices cannot be allocated together."""
-    unmet = [_constraint(case, survey, c) for c in survey.constraints if not c.satisfiable]
+    unmet = [c for c in survey.constraints if not c.satisfiable]
     if unmet:
-        return unmet
+        drained = [(r, s) for c in unmet for r in _covered(survey, c) for s in r.stages if s.name == "counters"]
+        blocked = [of_stage(case, r, stage, max(r.wanted, 1)) for r, stage in drained if stage.lost]
+        return [*(_constraint(case, survey, c) for c in unmet), *blocked]
     requests = [r for r in survey.requests if r.ref.alternative is None]
     refs = tuple(r.ref for r in requests)
     union = {device for r in requests for device in r.candidates}
@@ -134,13 +137,16 @@ def _constraint(case: Case, survey: Survey, constraint: ConstraintSurvey) -> Cau
             values=values,
         )
     held = [device for r in covered for device in _held(r)]
+    blocked = [loss for r in covered for stage in r.stages if stage.name == "counters" for loss in stage.lost]
+    drained = {(loss.device.driver, loss.device.pool, loss.counter_set) for loss in blocked if loss.counter_set}
     return ConstraintConflict(
         requests=refs,
         constraint=text,
         attribute=constraint.attribute,
         counts=tuple((r.request, r.wanted) for r in covered),
-        holders=case.devices.holders(dict.fromkeys(held)),
-        devices=tuple(map(str, held)),
+        chosen=tuple(s.expression for r in covered for s in r.stages if s.name == "request-selector" and s.expression),
+        holders=case.devices.holders(dict.fromkeys((*held, *case.devices.drawing_on(drained)))),
+        devices=tuple(map(str, (*held, *(loss.device for loss in blocked)))),
         values=values,
         exists=_exists(case, covered, constraint.attribute),
     )

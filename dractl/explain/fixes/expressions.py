@@ -58,7 +58,9 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
             for edit in _edits(problem, text, lost, meant=(request.ref, index) in met):
                 patch = written.put("selectors", index, "cel", "expression", value=edit.text)
                 will_do = SUCH if edit.preference is Preference.ADAPT else ""
-                yield _candidate(edit, where, slot, patch, will_do)
+                beside = request.enough and not edit.corrects  # these devices are free: others are in the way
+                preferred = replace(edit, preference=Preference.DROP, degree=1) if beside else edit
+                yield _candidate(preferred, where, slot, patch, will_do)
             if key not in seen:
                 seen.add(key)
                 yield Candidate(
@@ -67,6 +69,7 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
                     slot,
                     Preference.DROP,
                     effect=f"the pod may then get any device of class {request.device_class}",
+                    degree=2 * request.enough,
                 )
 
 
