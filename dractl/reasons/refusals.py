@@ -134,10 +134,11 @@ def _sentence(wanted: Unmet) -> str:
             return f"{key}={domain} has {pods}, {emptiest or 'another'} has {least}; maxSkew is {max_skew}"
         case rejection.TooFewDomains(key, domain, here, domains, least):
             return f"{key}={domain} has {here} matching pods; minDomains is {least}, there are {domains}"
-        case rejection.PodAffinityUnmet(key, friend, wants):
+        case rejection.PodAffinityUnmet(key, friend, wants, stranger):
             labels = f" ({', '.join(f'{k}={v}' for k, v in wants)})" if wants else ""
             if friend is None:
-                return f"the required pod affinity wants a pod{labels} in the same {key}, and there is no such pod"
+                why = f"the required pod affinity wants a pod{labels} in the same {key}, and there is no such pod"
+                return f"{why} in the namespaces that it names; there is {stranger}" if stranger else why
             why = f"no pod in this {key} matches the required pod affinity{labels}"
             return f"{why}; the first that does is {friend[0]} on {friend[1]}"
         case rejection.Repelled(pod, theirs):

@@ -165,6 +165,17 @@ class NodeFilters:
                     found.setdefault((term.topology_key, node.labels[term.topology_key]), (number, other))
         return found
 
+    @cached_property
+    def friend(self) -> tuple[str, str] | None:
+        """The first pod that meets all terms of the pod's affinity, and its node."""
+        friends = (entry for entry in self.placed if self.all_select(self.pod.affinity, entry[1]))
+        return next(((pod.full_name, node.name) for node, pod in friends), None)
+
+    def stranger(self, term: AffinityTerm) -> str | None:
+        """The first pod with the labels of a term in a namespace that the term does not name."""
+        alike = (pod for _, pod in self.placed if term.selector is not None and term.selector.matches(pod.labels))
+        return next((pod.full_name for pod in alike if not self.selects(term, pod, self.pod)), None)
+
     def all_select(self, terms: Sequence[AffinityTerm], pod: PodInfo) -> bool:
         """True if all terms of the pod in question select another."""
         return all(self.selects(term, pod, self.pod) for term in terms)
@@ -312,10 +323,10 @@ def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
     term = _unmet(filters, node) if filters.pod.affinity else None
     if term is not None:
         text = "node(s) didn't match pod affinity rules"
-        friends = (entry for entry in filters.placed if filters.all_select(filters.pod.affinity, entry[1]))
-        friend = next(((pod.full_name, there.name) for there, pod in friends), None)
         wants = tuple(term.selector.match_labels.items()) if term.selector is not None else ()
-        return Rejection("InterPodAffinity", (text,), True, (PodAffinityUnmet(term.topology_key, friend, wants),))
+        stranger = filters.stranger(term) if filters.friend is None else None
+        unmet = PodAffinityUnmet(term.topology_key, filters.friend, wants, stranger)
+        return Rejection("InterPodAffinity", (text,), True, (unmet,))
     for term, domains in filters.enemies if filters.pod.anti_affinity else ():
         other = domains.get(node.labels.get(term.topology_key, ""))
         if other is not None and term.topology_key in node.labels:

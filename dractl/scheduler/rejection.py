@@ -103,11 +103,13 @@ class TooFewDomains(Struct, frozen=True):
 
 class PodAffinityUnmet(Struct, frozen=True):
     """No pod of the node's domain matches the required pod affinity; ``friend`` (pod, node) is the first that does
-    elsewhere. ``wants`` are the labels that it asks for."""
+    elsewhere. ``wants`` are the labels that it asks for, and ``stranger`` has them in a namespace that it does not
+    name."""
 
     key: str
     friend: tuple[str, str] | None
     wants: tuple[tuple[str, str], ...] = ()
+    stranger: str | None = None
 
 
 class Repelled(Struct, frozen=True):

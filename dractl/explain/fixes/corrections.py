@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -342,7 +343,8 @@ def _bound(
 
 def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
     """The known values that a literal was meant to be: alike but for case and punctuation, made of the same words,
-    containing what was written, or a letter or two away."""
+    containing what was written, or a letter or two away. A number is never corrected: L4, L40 and L40S are three
+    products."""
     if kind in ("int", "bool"):
         return [value for value in known if value == written]
     plain = _plain(written)
@@ -350,11 +352,26 @@ def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:
     return (
         [value for value in known if _plain(value) == plain]
         or [value for value in known if set(_words(value)) == words]
-        or [value for value in known if plain and plain in _plain(value)]
+        or [value for value in known if plain and _has(value, plain)]
         or [value for value in known if words and words <= set(_words(value))]
-        or sorted((v for v in known if len(_plain(v)) > _SHORT and plain.startswith(_plain(v))), key=len)[-1:]
-        or [value for value in [nearest(written, known, 0.8)] if value is not None]
+        or sorted((v for v in known if len(_plain(v)) > _SHORT and _begins(written, _plain(v))), key=len)[-1:]
+        or [v for v in [nearest(written, known, 0.8)] if v is not None and _numbers(v) == _numbers(written)]
     )
+
+
+def _has(text: str, part: str) -> bool:
+    """True if a text has a part that ends where one of its words does, or between letters."""
+    plain, ends = _plain(text), set(accumulate(map(len, _words(text))))
+    end = plain.find(part) + len(part)
+    return part in plain and (end in ends or plain[end - 1 : end + 1].isalpha())
+
+
+def _begins(text: str, part: str) -> bool:
+    return _plain(text).startswith(part) and _has(text, part)
+
+
+def _numbers(text: str) -> list[str]:
+    return re.findall(r"\d+", text)
 
 
 def _words(text: str) -> list[str]:

@@ -21,6 +21,7 @@ from dractl.reasons.passing_taints import passing
 from dractl.reasons.pools import SliceNodeMismatch
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.node_filters import tolerated
+from dractl.scheduler.rejection import PodAffinityUnmet
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, init_request, pod_requests, quantity
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def _near_labels(
             continue
         path = ("spec", "nodeSelector")
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
-        other = nearest(key, [k for k in labels if labels[k] == value], 0.8) if key not in there else None
+        other = _key_now(key, [str(value)], labels) if key not in there else None
         if right is not None and not _other_number(str(value), right) and not _other_place(key, str(value), right):
             change = {"op": "replace", "path": pointer(*path, key), "value": right}
             yield _label_fix(f"change nodeSelector {key}={value} to {right}", Patch(pod, (change,)), key)
@@ -289,7 +290,14 @@ def _near_labels(
     for t, term in enumerate(terms):
         for e, expression in enumerate(maps_at(term, "matchExpressions")):
             key, values = text_at(expression, "key"), [str(v) for v in list_at(expression, "values")]
-            if expression.get("operator") != "In" or key not in labels or labels[key] in values:
+            if expression.get("operator") != "In" or labels.get(key) in values:
+                continue
+            where = (*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e)
+            other = _key_now(key, values, labels) if key not in there else None
+            if other is not None:
+                renamed = Patch(pod, ({"op": "replace", "path": pointer(*where, "key"), "value": other},))
+                yield _label_fix(f"change node affinity {key} to {other}", renamed, key)
+            if key not in labels:
                 continue
             here = str(labels[key])
             typed = [v for v in values if (key, v) not in there and not _other_number(v, here)]
@@ -297,9 +305,18 @@ def _near_labels(
             near = [v for v in typed if nearest(v, [here], 0.75)]
             if near:
                 new = [labels[key] if v in near else v for v in values]
-                where = pointer(*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e, "values")
-                replaced: Mapping[str, Any] = {"op": "replace", "path": where, "value": new}
+                replaced: Mapping[str, Any] = {"op": "replace", "path": pointer(*where, "values"), "value": new}
                 yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", Patch(pod, (replaced,)), key)
+
+
+def _key_now(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
+    """The label of a node that a key stands for which no node has: a typing error, the same name in another domain
+    (``failure-domain.beta.kubernetes.io/zone``), or the only label with such a value."""
+    same = [k for k, value in labels.items() if value in values and k != _HOSTNAME]
+    typed = nearest(key, same, 0.8)
+    moved = [k for k in same if k.rpartition("/")[2] == key.rpartition("/")[2]]
+    telling = not set(values) & {"", "true", "yes", "1"}
+    return typed or next(iter(moved), same[0] if len(same) == 1 and telling else None)
 
 
 def _other_place(key: str, one: str, other: str) -> bool:
@@ -475,6 +492,9 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
 def _pod_affinity(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
     affinity = map_at(problem.question.value, "spec", "affinity")
+    strangers = {unmet.stranger for unmet in rejection.unmet if isinstance(unmet, PodAffinityUnmet)} - {None}
+    if pod is not None and strangers:
+        yield from _namespaces(problem, pod, {str(name).partition("/")[0] for name in strangers})
     for kind in ("podAntiAffinity", "podAffinity"):
         if pod is not None and kind in affinity:
             removed = drop(problem.question.value, ("spec", "affinity", kind))
@@ -486,6 +506,24 @@ def _pod_affinity(problem: Problem, verdict: NodeVerdict, rejection: Rejection) 
                 effect="or prefer it instead of requiring it",
             )
     yield from _end_pods(problem, verdict, rejection.pods)
+
+
+def _namespaces(problem: Problem, pod: str, namespaces: set[str]) -> Iterator[Candidate]:
+    """A term of the required pod affinity with the namespaces of the pods that have its labels."""
+    path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    for index, term in enumerate(maps_at(problem.question.value, *path)):
+        named = [*map(str, list_at(term, "namespaces"))]
+        added = sorted(namespaces - set(named))
+        operations = append(problem.question.value, (*path, index, "namespaces"), added)
+        yield Candidate(
+            f"add namespace {', '.join(added)} to the pod's podAffinity",
+            (Patch(pod, operations),),
+            Slot(Topic.AFFINITY, "namespaces"),
+            Preference.CORRECT,
+            effect="without namespaces a term is about pods of its own namespace",
+            degree=index,
+            corrects=True,
+        )
 
 
 def _spread(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:

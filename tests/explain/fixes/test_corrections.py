@@ -82,3 +82,14 @@ def test_the_next_smaller_profile_is_asked_for() -> None:
     asked = claim("c", request("r", DRIVER, selectors=[{"cel": {"expression": expression}}]))
     answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", *profiles), asked)
     assert answer.fixes[0].title == "change profile == '4g.40gb' to '3g.40gb' in request r"
+
+
+@pytest.mark.parametrize(
+    ("written", "there"), [("NVIDIA L4", "NVIDIA L40S"), ("NVIDIA L40S", "NVIDIA L4"), ("NVIDIA H100", "NVIDIA H200")]
+)
+def test_another_product_is_no_typing_error(written: str, there: str) -> None:
+    selector = {"cel": {"expression": f"{ATTRIBUTE}.productName == '{written}'"}}
+    asked = claim("c", request("r", DRIVER, selectors=[selector]))
+    answer = explain(GPU, node("node-1"), slice_of(DRIVER, "node-1", device("gpu-0", productName=there)), asked)
+    assert answer.fixes[0].title == f"change productName == '{written}' to '{there}' in request r"
+    assert answer.fixes[0].effect == "if such devices will do"

@@ -43,6 +43,32 @@ def test_a_typing_error_in_a_node_affinity_is_corrected() -> None:
     assert title == "change node affinity pool=gpu-h10 to gpu-h100"
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "now"),
+    [  # k8s.io/api core/v1 well_known_labels.go: LabelFailureDomainBetaZone is topology.kubernetes.io/zone since 1.17
+        ("failure-domain.beta.kubernetes.io/zone", "eu-1a", "topology.kubernetes.io/zone"),
+        ("accelerator", "nvidia-h100-80gb", "cloud.google.com/gke-accelerator"),
+    ],
+)
+def test_the_new_key_of_a_label(key: str, value: str, now: str) -> None:
+    there = node("node-1", labels={now: value})
+    assert first({"nodeSelector": {key: value}}, there) == f"change nodeSelector {key} to {now}"
+    required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    assert first({"affinity": affinity}, there) == f"change node affinity {key} to {now}"
+
+
+def test_the_namespace_of_a_pod_affinity() -> None:
+    labels = {"app": "kv-cache"}
+    cache = pod("kv-0", namespace="cache", metadata={"labels": labels}, spec={"nodeName": "node-1"})
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    objects = GPU, node("node-1"), gpus("node-1", "gpu-0"), CLAIM, cache
+    answer = explain("pod/p", *objects, waiting(affinity=affinity))
+    assert "no such pod in the namespaces that it names; there is cache/kv-0" in answer.headline
+    assert answer.fixes[0].title == "add namespace cache to the pod's podAffinity"
+
+
 def test_another_node_is_no_typing_error() -> None:
     assert first({"nodeSelector": {"rack": "rack-1"}}, node("node-1", labels={"rack": "rack-2"})).startswith("remove")
 
