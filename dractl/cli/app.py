@@ -132,6 +132,9 @@ class _Group(TyperGroup):
 class _Grouped(TyperCommand):
     """A subcommand whose help shows its options in groups."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _numbered(args))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in _GROUPS}, _REST: []}
         titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
@@ -144,6 +147,17 @@ class _Grouped(TyperCommand):
             if found:
                 with formatter.section(title):
                     formatter.write_dl(found)
+
+
+def _numbered(args: list[str]) -> list[str]:
+    """The arguments, with the number that ``--patch`` means by itself: what follows it may be a pod."""
+    onward = [*args[1:], ""]
+    end = args.index("--") if "--" in args else len(args)
+    alone = (
+        a == "--patch" and not after.isdigit() and i < end
+        for i, (a, after) in enumerate(zip(args, onward, strict=True))
+    )
+    return [f"{a}=1" if bare else a for a, bare in zip(args, alone, strict=True)]
 
 
 def _app() -> typer.Typer:

@@ -61,7 +61,9 @@ NetworkDevices = Annotated[
     list[str] | None,
     Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
 ]
-Patch = Annotated[bool, Option("--patch", help="Print the first fix as a shell script of kubectl commands.")]
+Patch = Annotated[
+    int, Option("--patch", metavar="[N]", help="Print the first fix, or fix N, as a shell script of kubectl commands.")
+]
 Output = Annotated[str, common.output_option(FORMATS)]
 Watch = Annotated[bool, Option("--watch", help="Explain again whenever something that matters changes.")]
 ExitZero = Annotated[bool, Option("--exit-zero", help="Exit with 0 whatever the answer.")]
@@ -79,7 +81,7 @@ def command(
     all_namespaces: source.AllNamespaces = False,
     selector: Selector = None,
     node: Node = None,
-    patch: Patch = False,
+    patch: Patch = 0,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
     user: source.As = None,
@@ -112,11 +114,13 @@ def command(
         raise UsageError(
             f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
         )
+    if patch < 0:
+        raise UsageError(f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them")
     configured = driver_options.configured(driver_version, driver_option, hardware)
     if hardware:
         from dractl.cli import described
 
-        described.refuse(output, patch=patch, node=node is not None, devices=bool(devices))
+        described.refuse(output, patch=bool(patch), node=node is not None, devices=bool(devices))
 
     def once(*, aged: bool = True) -> tuple[str, bool]:
         cluster = source.read(
@@ -189,7 +193,7 @@ def _answer(
     selector: str | None,
     node: str | None,
     *,
-    patch: bool,
+    patch: int,
     output: str,
     verbose: int,
     to_file: bool,
@@ -199,7 +203,7 @@ def _answer(
     state, sources = cluster.state, cluster.sources
     questions, missing = _questions(cluster, selector)
     if not questions:
-        return _quiet(cluster, selector, output, patch=patch), _seen(cluster)
+        return _quiet(cluster, selector, output, patch=bool(patch)), _seen(cluster)
     _tell_what_is_missing(cluster)
     explainer = Explainer(
         state,
@@ -218,7 +222,7 @@ def _answer(
     if verbose:
         terminal.notice(current().title)
     if patch:
-        text = _patches(explanations)
+        text = _patches(explanations, patch)
     elif output == "name":
         text = "".join(f"{e.subject.address}\n" for e in explanations)
     elif output == "text":
@@ -348,13 +352,15 @@ def _text(
     return above + text
 
 
-def _patches(explanations: list[Explanation]) -> str:
+def _patches(explanations: list[Explanation], number: int) -> str:
     from dractl.report import explain_patch
 
     terminal.write_utf8()
-    found = [e for e in explanations if e.fixes]
-    if not found:
+    most = max(len(e.fixes) for e in explanations)
+    if not most:
         raise InputError(
             "no change was found to make it fit", hint="dractl explain without --patch shows why it does not fit"
         )
-    return explain_patch.render(found)
+    if number > most:
+        raise UsageError(f"--patch {number}: there {'is 1 fix' if most == 1 else f'are {most} fixes'}")
+    return explain_patch.render([e for e in explanations if len(e.fixes) >= number], number)

@@ -1,4 +1,4 @@
-"""The first fix of each answer as a shell script: kubectl commands, each run only if the one before it succeeded."""
+"""One fix of each answer as a shell script: kubectl commands, each run only if the one before it succeeded."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 5  # subjects and nodes
+_RECREATED = ("Job", "JobSet")  # their pod templates cannot be changed, nor those of PyTorchJobs, RayJobs and so on
 
 
-def render(explanations: Sequence[Explanation]) -> str:
-    """A script that can be pasted. Comments name the fix, the nodes that fit after it, and what has to be done by hand;
-    subjects with the same fix share it."""
+def render(explanations: Sequence[Explanation], number: int = 1) -> str:
+    """A script that can be pasted, of fix ``number`` of each answer. Comments name the fix, the nodes that fit after
+    it, and what has to be done by hand; subjects with the same fix share it."""
     shared: dict[tuple[str, ...], list[Explanation]] = {}
     for explanation in explanations:
-        fix = explanation.fixes[0]
+        fix = explanation.fixes[number - 1]
         same = tuple(map(str, fix.steps)) or (repr(fix.changes), fix.title)
         shared.setdefault(same, []).append(explanation)
-    return "\n".join("".join(_block(those)) for those in shared.values())
+    return "\n".join("".join(_block(those, number)) for those in shared.values())
 
 
-def _block(explanations: Sequence[Explanation]) -> Iterator[str]:
-    fix = explanations[0].fixes[0]
+def _block(explanations: Sequence[Explanation], number: int) -> Iterator[str]:
+    fixes = explanations[0].fixes
+    fix = fixes[number - 1]
     for explanation in explanations[:_SHOWN]:
-        effect = f" ({explanation.fixes[0].effect})" if explanation.fixes[0].effect else ""
-        yield _comment(f"{explanation.subject.title}: {explanation.fixes[0].title}{effect}")
+        own = explanation.fixes[number - 1]
+        yield _comment(f"{explanation.subject.title}: {own.title}{f' ({own.effect})' if own.effect else ''}")
     if len(explanations) > _SHOWN:
         yield f"# and {len(explanations) - _SHOWN} more\n"
     yield f"# fits then on {', '.join(fix.nodes[:_SHOWN])}\n"
@@ -39,6 +41,9 @@ def _block(explanations: Sequence[Explanation]) -> Iterator[str]:
         yield _script(fix)
     else:
         yield from _by_hand(fix)
+        other = next((n for n, later in enumerate(fixes, 1) if later.steps and n > number), None)
+        if other is not None:
+            yield _comment(f"--patch {other} prints: {fixes[other - 1].title}")
 
 
 def _script(fix: Fix) -> str:
@@ -61,8 +66,10 @@ def _by_hand(fix: Fix) -> Iterator[str]:
     if not fix.changes:
         yield "# nothing to apply\n"
         return
-    if fix.by_hand is not None:
+    if fix.by_hand is not None and fix.by_hand.partition(" ")[0].endswith(_RECREATED):
         yield f"# change the manifest of {fix.by_hand} and recreate it: the objects that it created cannot be changed\n"
+    elif fix.by_hand is not None:
+        yield f"# change it in {fix.by_hand}, which would undo this:\n"
     for change in fix.changes:
         if isinstance(change, Patch):
             yield from (f"#   {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
+_EMPTY = 100  # bytes of a dump that has nothing in it
+
+
 @dataclass(frozen=True)
 class Situation:
     """A cluster and the pod that is asked about."""
@@ -31,7 +35,7 @@ class Situation:
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     def objects(self) -> list[dict[str, Any]]:
-        text = self.file.read_text()
+        text = gzip.decompress(self.file.read_bytes()) if self.file.suffix == ".gz" else self.file.read_bytes()
         value = json.loads(text) if self.file.suffix == ".json" else yaml.load(text, yaml.CSafeLoader)
         found: list[dict[str, Any]] = value["items"]
         return found
@@ -54,7 +58,9 @@ def oncall() -> list[Situation]:
         namespace, _, pod = value["pod"].partition("/")
         gates = dict(g.split("=") for g in (value.get("gates") or "").split(",") if g)
         on = {k: v.lower() == "true" for k, v in gates.items()}
-        found.append(Situation(truth.parent.name, namespace, pod, truth.parent / "dump.yaml", on))
+        dump = next(truth.parent.glob("dump.yaml*"))
+        if dump.stat().st_size > _EMPTY:
+            found.append(Situation(truth.parent.name, namespace, pod, dump, on))
     return sorted(found, key=lambda s: int(s.name.partition("-")[0]))
 
 
