@@ -202,6 +202,7 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     """The checks of the cluster, and those of this machine before them if it is one of its nodes."""
     from dractl.cluster.conformance import cluster_checks
     from dractl.cluster.kubectl import get, served
+    from dractl.probes import services
 
     kinds = served("resource.k8s.io", "v1")
     group = "resource.k8s.io"
@@ -215,7 +216,9 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     publishing = sorted(
         {text_at(item, "spec", "driver") for item in slices if text_at(item, "spec", "nodeName") in here}
     )
-    return (*_node_checks(sysfs_root, publishing), *found)
+    claims = get(f"resourceclaims.{group}") if "resourceclaims" in kinds else []
+    beside = services.against_cluster(_root(sysfs_root), claims, get("runtimeclasses.node.k8s.io"))
+    return (*_node_checks(sysfs_root, publishing), *beside, *found)
 
 
 def _report(machine: Machine, output: str, target: Target, verbose: int) -> str:

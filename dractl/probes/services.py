@@ -44,13 +44,14 @@ class Check(Struct, frozen=True):
 
 class Runtime(Struct, frozen=True):
     """The container runtime: the checks of it, and from its configuration where it looks for CDI specifications and
-    for CNI. ``nri``: whether NRI is on, None if that is not known."""
+    for CNI. ``nri``: whether NRI is on, None if that is not known. ``handlers`` are those that it has configured."""
 
     checks: tuple[Check, ...]
     cdi_folders: tuple[str, ...] = tuple(f"/{folder}" for folder in CDI_FOLDERS[:2])
     cni_folder: str = _CNI_FOLDER
     cni_plugins: tuple[str, ...] = _CNI_PLUGINS
     nri: bool | None = None
+    handlers: tuple[str, ...] = ()
 
 
 def _rooted(path: object) -> str:
@@ -73,6 +74,7 @@ def runtime(root: SysRoot) -> Runtime:
                 found.cni_folder,
                 found.cni_plugins,
                 found.nri,
+                found.handlers,
             )
     if root.exists(_CRIO_SOCKET) or root.is_directory("etc/crio"):
         on = Check(name, "ok", "CRI-O: CDI is on by default since 1.23")
@@ -115,6 +117,7 @@ def _containerd(root: SysRoot, path: str, content: str) -> Runtime:
         text(cni.get("conf_dir")) or _CNI_FOLDER,
         tuple(map(text, items(cni.get("bin_dirs")))) or (text(cni.get("bin_dir")) or _CNI_PLUGINS[0],),
         None if _NRI_SECTION not in plugins else not mapping(plugins.get(_NRI_SECTION)).get("disable", False),
+        tuple(sorted(mapping(mapping(section.get("containerd")).get("runtimes")))),
     )
 
 
@@ -258,15 +261,14 @@ def _registration(root: SysRoot, driver: str, sockets: Sequence[str]) -> Check:
 
 def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
     """The claims that kubelet has prepared: whether their CDI devices still exist, and their drivers are registered."""
-    data = root.text(_CHECKPOINT)
-    if data is None:
-        return
     name = "prepared claims"
     try:
-        claims = [mapping(entry) for entry in items(json.loads(json.loads(data)["Data"])["ClaimInfoStateList"] or [])]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        claims = _prepared(root)
+    except ValueError:
         advice = "kubelet does not start with a broken checkpoint: drain the node and remove the file"
         yield Check(name, "missing", f"/{_CHECKPOINT} cannot be read as kubelet wrote it", advice)
+        return
+    if claims is None:
         return
     defined = _defined(root, found)
     sockets = registered(root)
@@ -286,6 +288,50 @@ def checkpoint(root: SysRoot, found: Runtime) -> Iterator[Check]:
                 yield Check(name, "missing", f"{who}: its driver {driver} is not registered", advice)
     plural = "" if len(claims) == 1 else "s"
     yield Check(name, "ok", f"{len(claims)} claim{plural} in kubelet's checkpoint")
+
+
+def _prepared(root: SysRoot) -> list[Mapping[str, Any]] | None:
+    """The claims in kubelet's checkpoint; None if there is none. Raises ValueError if it is broken. kubernetes
+    pkg/kubelet/cm/dra/state/state_checkpoint.go"""
+    data = root.text(_CHECKPOINT)
+    if data is None:
+        return None
+    try:
+        return [mapping(entry) for entry in items(json.loads(json.loads(data)["Data"])["ClaimInfoStateList"] or [])]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def against_cluster(
+    root: SysRoot, claims: Iterable[Mapping[str, Any]], classes: Iterable[Mapping[str, Any]]
+) -> Iterator[Check]:
+    """What kubelet has prepared against the cluster's claims, and RuntimeClasses against the runtime's handlers."""
+    name = "prepared claims"
+    allocated = {
+        text(mapping(claim.get("metadata")).get("uid"))
+        for claim in claims
+        if mapping(claim.get("status")).get("allocation")
+    }
+    try:
+        prepared = _prepared(root) or []
+    except ValueError:
+        prepared = []  # said by the checks of the node
+    for claim in prepared:
+        if text(claim.get("ClaimUID")) not in allocated:
+            seen = f"claim {text(claim.get('Namespace'))}/{text(claim.get('ClaimName'))} is prepared here, and the "
+            advice = (
+                "start its driver, which unprepares it, or read kubelet's log (NodeUnprepareResources failed): until "
+                "then another pod may be given the same device"
+            )
+            yield Check(name, "missing", f"{seen}cluster has no such claim or has deallocated it", advice)
+    handlers = runtime(root).handlers
+    for item in classes if handlers else ():
+        handler = text(item.get("handler"))
+        if handler and handler not in handlers:
+            named = text(mapping(item.get("metadata")).get("name"))
+            advice = "configure it in containerd, or keep pods with this class away from the node (scheduling)"
+            seen = f"RuntimeClass {named} names handler {handler}; the runtime here has {', '.join(handlers)}"
+            yield Check("runtime handlers", "warning", seen, advice)
 
 
 def _defined(root: SysRoot, found: Runtime) -> set[str]:

@@ -332,7 +332,7 @@ def ended(container: Container) -> str:
         message = f" ({_line(container.message)})" if container.message else ""
         said += f"; waits: {container.reason}{message}" if over is not None else f" waits: {container.reason}{message}"
     elif container.state == "running" and over is not None:
-        said += "; runs again" + ("" if container.ready else ", not ready")
+        said += "; started again" + ("" if container.ready else ", not ready")
     return said
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl import probes
-from dractl.probes import SysRoot
+from dractl.probes import SysRoot, services
 from dractl.probes.cdi import cdi_fault
 from dractl.probes.readiness import checks
 from tests import machines
@@ -287,3 +287,27 @@ def test_prepared_claims_whose_devices_are_gone(node: Path) -> None:
     for data in ("", "[]", '{"Data": 7}', '{"Data": "[]"}', '{"Data": "{\\"ClaimInfoStateList\\": [7]}"}', "\0" * 9):
         (node / "var/lib/kubelet/dra_manager_state").write_text(data)
         look(node)
+
+
+def test_what_kubelet_has_prepared_against_the_claims_of_the_cluster(node: Path) -> None:
+    """As after a pod was deleted by force while its driver refused to unprepare (situation 15 on a real node)."""
+    claims = [{"ClaimUID": uid, "ClaimName": uid, "Namespace": "ml", "DriverState": {}} for uid in ("a", "b", "c")]
+    data = json.dumps({"kind": "DRACheckpoint", "ClaimInfoStateList": claims})
+    (node / "var/lib/kubelet/dra_manager_state").write_text(json.dumps({"Data": data, "Checksum": 1}))
+    known = [
+        {"metadata": {"uid": "a"}, "status": {"allocation": {"devices": {}, "nodeSelector": {}}}},
+        {"metadata": {"uid": "b"}, "status": {}},
+    ]
+    found = list(services.against_cluster(SysRoot.of(node), known, []))
+    assert [check.evidence.split(" is ")[0] for check in found] == ["claim ml/b", "claim ml/c"]
+    assert {check.state for check in found} == {"missing"}
+    (node / "var/lib/kubelet/dra_manager_state").write_text("\0")
+    assert not list(services.against_cluster(SysRoot.of(node), known, []))
+
+
+def test_runtime_classes_against_the_handlers_of_the_runtime(node: Path) -> None:
+    classes = [{"metadata": {"name": name}, "handler": name} for name in ("runc", "nvidia")]
+    assert not list(services.against_cluster(SysRoot.of(node), [], classes))  # its defaults are not known
+    configure(node, '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]', 'runtime_type = "x"')
+    (check,) = services.against_cluster(SysRoot.of(node), [], classes)
+    assert (check.state, check.evidence.partition(";")[0]) == ("warning", "RuntimeClass nvidia names handler nvidia")
