@@ -15,6 +15,7 @@ from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.next_steps import next_steps
+from dractl.explain.rank import ruled_out
 from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import granting
@@ -66,7 +67,9 @@ def build(
     case, found, blind = parts.case, parts.found, parts.blind
     names = case.names if case is not None else Names()
     reason = case.reason if case is not None else partial(reason_of, names=names)
-    surveyed = [(case.surveys[n.name], n.count) for n in found if n.name in case.surveys] if case else []
+    unwanted = ruled_out(case) if case is not None else set()
+    wanted = [n for n in found if case is not None and n.name in case.surveys and n.name not in unwanted]
+    surveyed = [(case.surveys[n.name], n.count) for n in wanted] if case is not None else []
     conflict = _conflict(case) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()

@@ -17,7 +17,7 @@ from dractl.explain.answer import FITS
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import everywhere
-from dractl.explain.rank import dominates
+from dractl.explain.rank import dominates, wanted_nodes
 from dractl.explain.unread import sentences
 from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
@@ -139,7 +139,7 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     which = ""
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
-        which = f": {alike} are like {node}" if dominates(ranked[0], total) else f": nearest is {node}"
+        which = f": {alike} are like {node}" if dominates(ranked[0], wanted_nodes(case)) else f": nearest is {node}"
     return Headline(f"fits on none of {total} nodes{which}", why)
 
 

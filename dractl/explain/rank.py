@@ -47,14 +47,16 @@ def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...
 def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     """The causes of all nodes, equal ones merged: those that got furthest first, then those on most nodes."""
     verdicts = case.attempt.nodes
-    ruled_out = {v.name for v in verdicts if any(map(_unwanted, case.refusals.get(v.name, ())))}
     otherwise = {v.name for v in verdicts if v.allocates and not v.elsewhere}
-    unwanted = ruled_out if len(ruled_out) < len(verdicts) else set()
+    unwanted = ruled_out(case)
+    wanted = len(verdicts) - len(unwanted)
     merged: dict[tuple[object, ...], Cause] = {}
     reach: dict[tuple[object, ...], float] = {}
     for node in nodes:
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
+            if cause.about and node.name in unwanted:
+                continue  # the pod does not want its devices
             key = cause.key
             merged[key] = merge(merged[key], cause) if key in merged else cause
             far = cause.reach
@@ -71,8 +73,8 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
             reach[key] = EVERYWHERE
     closed = {name for node in nodes if node.refused for name in (node.name, *node.like)}
     ranked = [_open_first(merged[k], closed) for k in sorted(merged, key=lambda k: (-reach[k], -len(merged[k].nodes)))]
-    full = next((cause for cause in ranked if dominates(cause, len(verdicts))), None)
-    odd = len(verdicts) * (1 - _MOST)
+    full = next((cause for cause in ranked if dominates(cause, wanted)), None)
+    odd = wanted * (1 - _MOST)
     if full is not None and isinstance(ranked[0], NodeFilter) and len(ranked[0].nodes) <= odd:
         ranked = [full, *(cause for cause in ranked if cause is not full)]
     ranked = _nearer_alternative(_where_the_claim_is(ranked))
@@ -106,8 +108,20 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
 
+def wanted_nodes(case: Case) -> int:
+    """The number of nodes that the pod itself does not rule out; of all, if it rules out each of them."""
+    return len(case.attempt.nodes) - len(ruled_out(case))
+
+
+def ruled_out(case: Case) -> set[str]:
+    """The nodes that the pod itself rules out; none if those are all."""
+    verdicts = case.attempt.nodes
+    found = {v.name for v in verdicts if any(map(_unwanted, case.refusals.get(v.name, ())))}
+    return found if len(found) < len(verdicts) else set()
+
+
 def dominates(cause: Cause, nodes: int) -> bool:
-    """True if devices that are in use are what keeps a subject from nearly all of many nodes."""
+    """True if devices that are in use are what keeps a subject from nearly all of many ``nodes`` that it wants."""
     return nodes >= _LARGE and cause.page.reach == TAKEN and len(cause.nodes) >= _MOST * nodes
 
 

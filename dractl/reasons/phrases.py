@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from dractl.allocation import CLAIM_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dractl.cluster.devices import Holder
     from dractl.model.names import RequestRef
@@ -68,7 +68,7 @@ class Names(Struct, frozen=True, eq=False):
 
 
 def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
-    """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices."""
+    """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices, of most first."""
 
     def one(holder: Holder) -> str:
         if holder.consumer:
@@ -77,10 +77,18 @@ def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
             return f"claim {holder.claim}, which no pod uses"
         return holder.workload or f"pod {holder.pod}"
 
-    names = list(dict.fromkeys(map(one, holders)))
+    names = list(most_first(holders, one))
     if len(names) > 1 and all(name.startswith("pod ") for name in names):
         names = [f"pods {names[0][4:]}", *(name[4:] for name in names[1:])]
     return first(names, most)
+
+
+def most_first(holders: Iterable[Holder], called: Callable[[Holder], str]) -> Mapping[str, int]:
+    """Whoever holds devices, as they are ``called``, with the numbers of them; those with most first."""
+    held: Counter[str] = Counter()
+    for holder in holders:
+        held[called(holder)] += len(holder.devices)
+    return dict(held.most_common())
 
 
 def held_by(holders: Sequence[Holder], most: int = 3) -> str:
@@ -88,7 +96,8 @@ def held_by(holders: Sequence[Holder], most: int = 3) -> str:
     if not holders:
         return "claims that are not in the input"
     by_claim: dict[str, list[Holder]] = {}
-    for holder in holders:
+    whose = most_first(holders, lambda h: h.workload or h.claim)
+    for holder in sorted(holders, key=lambda h: -whose[h.workload or h.claim]):
         by_claim.setdefault(holder.claim, []).append(holder)
     parts = []
     for claim, those in list(by_claim.items())[:most]:

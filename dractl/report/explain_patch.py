@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 5  # subjects and nodes
-_RECREATED = ("Job", "JobSet")  # their pod templates cannot be changed, nor those of PyTorchJobs, RayJobs and so on
+# Their pods are made once: a change of the template does not reach them (JobSet, RayCluster, PyTorchJob, RayJob ...).
+_RECREATED = ("Job", "JobSet", "RayCluster")
 
 
 def render(explanations: Sequence[Explanation], number: int = 1) -> str:
