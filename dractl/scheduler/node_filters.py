@@ -331,15 +331,15 @@ def _pod_affinity(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         other = domains.get(node.labels.get(term.topology_key, ""))
         if other is not None and term.topology_key in node.labels:
             text = "node(s) didn't match pod anti-affinity rules"
-            unmet = Repelled(other.full_name, theirs=False)
-            return Rejection("InterPodAffinity", (text,), False, (unmet,), pods=(other.full_name,))
+            repelled = Repelled(other.full_name, theirs=False)
+            return Rejection("InterPodAffinity", (text,), False, (repelled,), pods=(other.full_name,))
     if filters.repelling:
         there = [filters.repelling[entry] for entry in node.labels.items() if entry in filters.repelling]
         if there:
             _, other = min(there, key=lambda found: found[0])
             text = "node(s) didn't satisfy existing pods anti-affinity rules"
-            unmet = Repelled(other.full_name, theirs=True)
-            return Rejection("InterPodAffinity", (text,), False, (unmet,), pods=(other.full_name,))
+            repelled = Repelled(other.full_name, theirs=True)
+            return Rejection("InterPodAffinity", (text,), False, (repelled,), pods=(other.full_name,))
     return None
 
 
