@@ -151,6 +151,8 @@ class _Grouped(TyperCommand):
 
 def _numbered(args: list[str]) -> list[str]:
     """The arguments, with the number that ``--patch`` means by itself: what follows it may be a pod."""
+    if "--patch" not in args:
+        return args
     onward = [*args[1:], ""]
     end = args.index("--") if "--" in args else len(args)
     alone = (
