@@ -119,6 +119,8 @@ def _command(words: list[str]) -> int:
     except MemoryError:
         terminal.complain("the input does not fit into memory")
         return FAILED
+    except BrokenPipeError:  # the reader is gone
+        raise
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
             raise

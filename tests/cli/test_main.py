@@ -67,6 +67,16 @@ def test_no_arguments_shows_where_to_start() -> None:
     assert run("help").stdout == done.stdout
 
 
+@pytest.mark.parametrize("arguments", [["rule"], ["schema", "Pod"], ["render", "--hardware", "dgx-h100"]])
+def test_a_reader_that_is_gone_at_once_ends_it_silently(arguments: list[str]) -> None:
+    with subprocess.Popen([BIN / "dractl", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.stderr is not None
+        said = child.stderr.read().decode()
+    assert (child.returncode, "error" in said) == (0, False)
+
+
 def test_help_and_version_are_commands_too() -> None:
     assert run("help", "lint").stdout == run("lint", "--help").stdout
     assert run("version").stdout == run("--version").stdout
