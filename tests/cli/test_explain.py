@@ -237,6 +237,12 @@ def test_patch_prints_what_kubectl_takes(capsys: pytest.CaptureFixture[str]) -> 
     assert operation["path"] == "/spec/spec/devices/constraints/0/matchAttribute"
 
 
+def test_patch_takes_the_number_of_a_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    first = run(capsys, EXAMPLES, "--patch", "pod/train-0")[1]  # what follows is no number
+    assert run(capsys, EXAMPLES, "pod/train-0", "--patch", "1")[1] == first
+    assert run(capsys, EXAMPLES, "pod/train-0", "--patch=2")[1].partition("\n")[0] != first.partition("\n")[0]
+
+
 def test_html_is_one_page_that_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, EXAMPLES, "-o", "html")
     assert out.startswith("<!doctype html>")
@@ -304,6 +310,7 @@ def test_html_escapes_what_the_cluster_says(tmp_path: Path, capsys: pytest.Captu
         (["--node", "node-9"], 3, "no such node", "node-1"),
         (["-n", "default", "node/node-9"], 3, "no node node-9", "there is node-1"),
         (["pod", "train-1"], 3, "no pod train-1", "there is ml/train-0"),
+        (["--patch", "99"], 2, "--patch 99: there are", ""),
         (["--patch", "-o", "json"], 2, "--patch prints a shell script", "-o json has the changes"),
         (["-o", "xml"], 2, "--output: unknown value 'xml'", "text, name, json, yaml, html"),
         (["--kubernetes-version", "1.33"], 3, "1.33", "1.34"),

@@ -373,14 +373,24 @@ def test_what_a_deployment_writes_is_changed_there() -> None:
     assert "kubectl delete" not in patch
 
 
-@pytest.mark.parametrize("owner", ["Job/web", "RayCluster/web"])
-def test_what_cannot_be_changed_in_place_is_said(owner: str) -> None:
+@pytest.mark.parametrize(
+    ("owner", "told"),
+    [
+        ("Job/web", "change the manifest of Job ml/web and recreate it"),
+        ("RayCluster/web", "change the manifest of RayCluster ml/web and recreate it"),
+        # KServe rolls its pods when the InferenceService is edited.
+        ("InferenceService/web", "change it in InferenceService ml/web, which would undo this"),
+    ],
+)
+def test_what_cannot_be_changed_in_place_is_said(owner: str, told: str) -> None:
     tainted = node("node-1", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
     own = claim("web-0-g", request("r", DRIVER), metadata={"ownerReferences": [{"kind": "Pod", "uid": "uid-web-0"}]})
     answer = explain("pod/web-0", GPU, tainted, gpus("node-1", "gpu-0"), TWO[3], own, made("web-0", owner))
     patch = explain_patch.render([answer])
     assert "kubectl" not in patch
-    assert f"change the manifest of {owner.replace('/', ' ml/')} and recreate it" in patch
+    assert told in patch
+    assert "# --patch 2 prints: remove taint dedicated:NoSchedule from node-1" in patch
+    assert "kubectl taint node node-1" in explain_patch.render([answer], 2)
 
 
 # -- what the API server accepts, and what lasts --

@@ -592,3 +592,58 @@ def test_a_suspended_job_is_not_explained_by_its_devices() -> None:
         "Job ml/train is suspended (spec.suspend) and creates no pods. If it created one: fits on a"
     )
     assert answer.next[0].command.startswith("kubectl patch job train -n ml")
+
+
+def test_who_holds_the_partitions_that_keep_a_constraint_from_being_met() -> None:
+    """conformance/oncall 242: two 3g.40gb of one GPU are wanted, and each GPU has room for one."""
+    parts = []
+    for gpu in (0, 1):
+        for place in (0, 1):
+            made_ = device(f"mig-{gpu}-{place}", type="gpu", profile="3g.40gb", parent=f"GPU-{gpu}")
+            parts.append({**made_, "consumesCounters": consumed(gpu, place)})
+        small = device(f"small-{gpu}", type="gpu", profile="1g.10gb", parent=f"GPU-{gpu}")
+        parts.append({**small, "consumesCounters": consumed(gpu, 0)})
+    counters = {f"half-{place}": {"value": "1"} for place in (0, 1)}
+    sets = [{"name": f"gpu-{gpu}", "counters": counters} for gpu in (0, 1)]
+    shared = slice_of(DRIVER, "n", resourceSliceCount=2)
+    shared["spec"] = {**{k: v for k, v in shared["spec"].items() if k != "devices"}, "sharedCounters": sets}
+    shared["metadata"]["name"] = "counters"
+    wanted = selecting(f"device.attributes['{DRIVER}'].profile == '3g.40gb'", count=2)
+    same = [{"requests": ["r"], "matchAttribute": f"{DRIVER}/parent"}]
+    small = [
+        claim(f"c{n}", request("r", DRIVER), status=allocation("n", (DRIVER, f"small-{n}"), pod=f"nb-{n}"))
+        for n in (0, 1)
+    ]
+    users = [
+        pod(f"nb-{n}", {"name": "g", "resourceClaimName": f"c{n}"}, spec={"nodeName": "n"}, status={"phase": "Running"})
+        for n in (0, 1)
+    ]
+    published = slice_of(DRIVER, "n", *parts, resourceSliceCount=2)
+    answer = explain("claim/c", GPU, node("n"), shared, published, claim("c", wanted, constraints=same), *small, *users)
+    assert answer.headline.endswith(
+        "no value of parent is shared by 2 r with profile == '3g.40gb' that are free; held by pods ml/nb-0, ml/nb-1"
+    )
+    assert {"delete pod ml/nb-0", "delete pod ml/nb-1"} <= set(titles(answer))
+
+
+def consumed(gpu: int, half: int) -> list[dict[str, Any]]:
+    return [{"counterSet": f"gpu-{gpu}", "counters": {f"half-{half}": {"value": "1"}}}]
+
+
+def test_slices_of_a_node_that_is_gone_are_to_be_deleted() -> None:
+    held = claim("held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog"))
+    answer = explain("pod/p", GPU, node("h-1"), gpus("h-1", "gpu-0"), gpus("h-2", "gpu-0"), ONE, held, waiting())
+    assert "1 device of node h-2 can be used by nobody" in said(answer)
+    assert [step.command for step in answer.next if "h-2" in step.text] == [
+        f"kubectl delete resourceslice h-2-{DRIVER}"
+    ]
+
+
+def test_devices_of_nodes_that_the_pod_rules_out_are_not_counted() -> None:
+    nodes = node("h-1", labels={POOL: "h100"}), node("a-1", labels={POOL: "a100"})
+    held = claim("held", request("r", DRIVER), status=allocation("h-1", (DRIVER, "gpu-0"), pod="hog"))
+    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "h-1"}, status={"phase": "Running"})
+    free = gpus("a-1", "gpu-0", "gpu-1")
+    subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
+    answer = explain("pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), free, ONE, held, hog, subject)
+    assert [(stage.kept, stage.of) for stage in answer.funnel if stage.stage == "not allocated"] == [(0, 1)]
