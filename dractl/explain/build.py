@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dractl.alignment import Alignment
+    from dractl.allocation.survey import Survey
     from dractl.cluster.devices import Devices
     from dractl.explain.answer import Conflict, Fix, Subject
     from dractl.explain.ask import Question
@@ -67,9 +68,7 @@ def build(
     case, found, blind = parts.case, parts.found, parts.blind
     names = case.names if case is not None else Names()
     reason = case.reason if case is not None else partial(reason_of, names=names)
-    unwanted = ruled_out(case) if case is not None else set()
-    wanted = [n for n in found if case is not None and n.name in case.surveys and n.name not in unwanted]
-    surveyed = [(case.surveys[n.name], n.count) for n in wanted] if case is not None else []
+    surveyed = _surveyed(case, found) if case is not None else []
     conflict = _conflict(case) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()
@@ -104,6 +103,16 @@ def build(
         if case is not None and nearest is not None
         else (),
     )
+
+
+def _surveyed(case: Case, found: Sequence[NodeFindings]) -> list[tuple[Survey, int]]:
+    """The surveys of the nodes that the pod wants, each with how many nodes it is of; of all nodes, if those that it
+    wants have no devices at all."""
+    unwanted = ruled_out(case)
+    every = [(n.name, case.surveys[n.name], n.count) for n in found if n.name in case.surveys]
+    wanted = [(survey, count) for name, survey, count in every if name not in unwanted]
+    there = any(request.offered for survey, _ in wanted for request in survey.requests)
+    return wanted if there else [(survey, count) for _, survey, count in every]
 
 
 def _open(node: NodeAnswer) -> NodeAnswer:

@@ -16,7 +16,7 @@ from dractl.objects import Claim, Constraint, Request
 from dractl.reasons.scheduling import Mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey
@@ -75,6 +75,7 @@ class Topic(Enum):
     SHARING = auto()
     SPREAD = auto()
     TAINT = auto()
+    TOGETHER = auto()
     TOLERATION = auto()
     WAIT = auto()
 
@@ -114,7 +115,7 @@ class Candidate(Struct, frozen=True):
 
     ``corrects``: it removes the cause that is named first. Where such a correction is not enough by itself, the answer
     says so, and offers nothing of its slot that goes around the cause. ``reluctant``: never shown first, since most
-    people would regret it.
+    people would regret it. ``parts`` are what it was made of by :func:`joint`.
     """
 
     title: str
@@ -128,6 +129,7 @@ class Candidate(Struct, frozen=True):
     tried: tuple[Change, ...] = ()
     corrects: bool = False
     reluctant: bool = False
+    parts: tuple[Candidate, ...] = ()
 
     @property
     def trial(self) -> tuple[Change, ...]:
@@ -160,6 +162,43 @@ def own_first(parts: Iterable[Candidate]) -> list[Candidate]:
     """The parts of one fix in the order in which they are named: what the pod asks for before what keeps it from the
     nodes that have it."""
     return sorted(parts, key=lambda c: (max(map(touches, c.changes), default=SETTING), -c.preference))
+
+
+def joint(parts: Iterable[Candidate]) -> Candidate:
+    """One candidate of several, without what two of them do."""
+    each: list[Candidate] = []
+    for single in (single for part in parts for single in part.parts or (part,)):
+        each += [] if single in each else [single]
+    if len(each) == 1:
+        return each[0]
+    changes: tuple[Change, ...] = ()
+    tried: tuple[Change, ...] = ()
+    for part in each:
+        changes += without(part.changes, changes)
+        tried += without(part.trial, tried)
+    return Candidate(
+        ", and ".join(dict.fromkeys(part.title for part in each)),
+        changes,
+        Slot(Topic.TOGETHER),
+        max(part.preference for part in each),
+        effect="; ".join(dict.fromkeys(filter(None, (e for part in each for e in part.effect.split("; "))))),
+        unless=tuple(part.slot.topic for part in each),
+        tried=tried if tried != changes else (),
+        parts=tuple(each),
+    )
+
+
+def without(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
+    """The later changes without the operations that earlier ones make already."""
+    done = [(c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations]
+    left: list[Change] = []
+    for change in later:
+        if not isinstance(change, Patch):
+            left += [] if change in earlier else [change]
+            continue
+        operations = tuple(o for o in change.operations if (change.target, o) not in done)
+        left += [Patch(change.target, operations)] if operations else []
+    return tuple(left)
 
 
 class Company(Struct, frozen=True):

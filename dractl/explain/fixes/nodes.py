@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic, own_first
+from dractl.explain.fixes.candidates import Candidate, Slot, Topic, joint, own_first
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -61,7 +61,7 @@ def admit(problem: Problem) -> Iterator[Candidate]:
         if len(found) == 1:
             yield from found[0]
         elif all(found):
-            yield _at_once(own_first(min(those, key=lambda c: c.size) for those in found))
+            yield joint(own_first(min(those, key=lambda c: c.size) for those in found))
 
 
 def _of(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
@@ -80,21 +80,6 @@ def _untolerated(problem: Problem, verdict: NodeVerdict) -> list[Raw]:
     tolerations = PodInfo(problem.question.value).tolerations
     taints = zip(maps_at(verdict.node, "spec", "taints"), NodeInfo(verdict.node).taints, strict=True)
     return [raw for raw, t in taints if t.effect in ("NoSchedule", "NoExecute") and not tolerated(t, tolerations)]
-
-
-def _at_once(parts: Sequence[Candidate]) -> Candidate:
-    """One candidate of several for a node that several filters refuse."""
-    tried = tuple(change for part in parts for change in part.trial)
-    changes = tuple(change for part in parts for change in part.changes)
-    return Candidate(
-        ", and ".join(part.title for part in parts),
-        changes,
-        Slot(Topic.NODE, "at once"),
-        max(part.preference for part in parts),
-        effect="; ".join(filter(None, (part.effect for part in parts))),
-        unless=tuple(part.slot.topic for part in parts),
-        tried=tried if tried != changes else (),
-    )
 
 
 def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
@@ -170,6 +155,8 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
             Preference.CLUSTER if foreign else Preference.ADMIT,
             effect=_BUILT.format(machine) if foreign else "",
         )
+        if foreign:
+            return  # nobody takes from a node what keeps images for other machines away
     left = [t for t in taints if t not in bad]
     untainted = (_node_patch(verdict, _taints(left)),)
     slot = Slot(Topic.NODE, f"taint {names}")

@@ -16,8 +16,8 @@ from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic, own_first
-from dractl.explain.fixes.outlook import outlook
+from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic, joint, own_first
+from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from dractl.cluster.changes import Change
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
-    from dractl.explain.fixes.outlook import Outlook
     from dractl.model import DeviceTaint
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
@@ -95,6 +94,9 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
         tried.add(fingerprint)
         fitting = verify(problem, candidate)
         then = _offered(problem, candidate, fitting) if fitting else None
+        if then is not None and then.fix is not None and candidate.parts:
+            least, fitting = _least(problem, then.fix, fitting)
+            then = Outlook(least)
         if then is not None and then.fix is None:
             in_vain[candidate.slot] += 1
             if then.why:
@@ -208,32 +210,31 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
         rest = min(further, key=lambda fix: _rewrites(fix.changes, first), default=None)
         if rest is None:
             continue
-        changes = (*first, *_without(rest.changes, first))
-        tried = (*correction.trial, *_without(rest.tried or rest.changes, correction.trial))
-        effects = (*correction.effect.split("; "), *rest.effect.split("; "))
-        both = Fix(
-            ", and ".join(dict.fromkeys((correction.title, *rest.title.split(", and ")))),
-            changes,
-            "; ".join(dict.fromkeys(filter(None, effects))),
-            rest.nodes,
-            1,
-            tried if tried != changes else (),
+        further_on = Candidate(
+            rest.title, rest.changes, correction.slot, correction.preference, effect=rest.effect, tried=rest.tried
         )
-        return (_applied(problem, both),)
+        whole = joint((correction, further_on))
+        fitting = verify(problem, whole)
+        offered = _offered(problem, whole, fitting) if fitting else None
+        if offered is not None and offered.fix is not None:
+            least, nodes = _least(problem, offered.fix, fitting)
+            return (_fix(problem, least, nodes, 1),)
     return ()
 
 
-def _without(later: Sequence[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
-    """The later changes without the operations that earlier ones make already."""
-    done = [(c.target, o) for c in earlier if isinstance(c, Patch) for o in c.operations]
-    left: list[Change] = []
-    for change in later:
-        if not isinstance(change, Patch):
-            left += [] if change in earlier else [change]
+def _least(problem: Problem, candidate: Candidate, nodes: tuple[str, ...]) -> tuple[Candidate, tuple[str, ...]]:
+    """A joint candidate without each part that it helps without, the costliest dropped first, and where the subject
+    fits then. What a later part writes again is no part by itself."""
+    for part in sorted(candidate.parts, key=lambda part: part.size, reverse=True):
+        others = [p for p in candidate.parts if p is not part]
+        if not others or any(_rewrites(p.changes, part.changes) for p in others):
             continue
-        operations = tuple(o for o in change.operations if (change.target, o) not in done)
-        left += [Patch(change.target, operations)] if operations else []
-    return tuple(left)
+        rest = joint(others)
+        fitting = verify(problem, rest)
+        offered = _offered(problem, rest, fitting).fix if fitting else None
+        if offered is not None:
+            candidate, nodes = offered, fitting
+    return candidate, nodes
 
 
 def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
@@ -313,20 +314,15 @@ def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix
         every = c.title if c.slot.topic is Topic.COUNT else ""  # of smaller numbers the largest is not always enough
         firsts[c.slot.topic if c.slot.topic is Topic.ENDING else (c.slot, every)] = c
     ordered = sorted(firsts.values(), key=lambda c: c.size)[:_PAIRED]
-    for pair in combinations(ordered, 2):
-        a, b = own_first(pair)
-        both = Candidate(
-            ", and ".join(dict.fromkeys((*a.title.split(", and "), *b.title.split(", and ")))),
-            (*a.changes, *_without(b.changes, a.changes)),
-            a.slot,
-            max(a.preference, b.preference),
-            "; ".join(dict.fromkeys(filter(None, (*a.effect.split("; "), *b.effect.split("; "))))),
-            tried=(*a.trial, *_without(b.trial, a.trial)) if a.tried or b.tried else (),
-        )
+    for a, b in combinations(ordered, 2):
+        if _rewrites(a.changes, b.changes):
+            continue
+        both = joint(own_first((a, b)))
         fitting = verify(problem, both)
         offered = _offered(problem, both, fitting).fix if fitting else None
         if offered is not None:
-            return (_fix(problem, offered, fitting, 1),)
+            least, nodes = _least(problem, offered, fitting)
+            return (_fix(problem, least, nodes, 1),)
     return ()
 
 

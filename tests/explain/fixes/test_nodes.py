@@ -69,6 +69,19 @@ def test_the_namespace_of_a_pod_affinity() -> None:
     assert answer.fixes[0].title == "add namespace cache to the pod's podAffinity"
 
 
+def test_what_admits_another_architecture_says_that_the_image_must_be_built_for_it() -> None:
+    """conformance/oncall 232: nothing but what keeps the pod away is changed, and the node keeps its taint."""
+    arm = {"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}
+    there = node("gb-1", labels={"kubernetes.io/arch": "arm64"}, taints=[arm])
+    other = node("cpu-1", labels={"kubernetes.io/arch": "amd64"})
+    spec = waiting(nodeSelector={"kubernetes.io/arch": "amd64"})
+    two = claim("c", request("r", DRIVER, 2))
+    answer = explain("pod/p", GPU, there, other, gpus("gb-1", "gpu-0", "gpu-1"), two, spec)
+    tolerate = "tolerate taint kubernetes.io/arch=arm64:NoSchedule"
+    assert titles(answer) == [f"{tolerate}, and change nodeSelector kubernetes.io/arch from amd64 to arm64"]
+    assert answer.fixes[0].effect == "the image must be built for arm64"
+
+
 def test_another_node_is_no_typing_error() -> None:
     assert first({"nodeSelector": {"rack": "rack-1"}}, node("node-1", labels={"rack": "rack-2"})).startswith("remove")
 
