@@ -32,7 +32,7 @@ _SELECTORS = {
 }
 _CLASSES = {"dra.net": "dranet"}  # of drivers whose class is not named after them
 _MIG_CLASS, _PARENT = "mig.nvidia.com", "gpu.nvidia.com/parentUUID"
-UNALIGNED = "not aligned: no PCIe root or NUMA node of this node has them all"
+UNALIGNED = "not aligned: no PCIe root, and no NUMA node that their drivers publish, has them all"
 
 
 class Suggestion(Struct, frozen=True):
@@ -164,8 +164,41 @@ def _candidates(shape: Mapping[str, int], classes: Mapping[str, str]) -> Iterato
         first = _match(NUMA_NODE, [group[0]["name"] for group in groups])
         yield f"{each} on one PCIe root, {parts} times, all on one NUMA node", _claim(shape, flat, [*roots, first])
         yield f"{each} on one PCIe root, {parts} times", _claim(shape, flat, roots)
+    uneven = list(_uneven(shape, classes)) if len(shape) > 1 else []
+    for label, flat, roots, others in uneven:
+        for same in ([r["name"] for r in flat], *others):
+            yield f"{label} on the same NUMA node", _claim(shape, flat, [*roots, _match(NUMA_NODE, same)])
     yield "all on one NUMA node", _claim(shape, requests, [node])
+    yield from ((f"{label} anywhere", _claim(shape, flat, roots)) for label, flat, roots, _ in uneven)
     yield UNALIGNED, _claim(shape, requests, [])
+
+
+def _uneven(
+    shape: Mapping[str, int], classes: Mapping[str, str]
+) -> Iterator[tuple[str, list[dict[str, Any]], list[dict[str, Any]], list[list[str]]]]:
+    """Groups on one root, as many as all kinds have devices for, the largest first, and requests for what is left over:
+    what they are called, all requests, the groups' constraints, and the names of the requests for a kind that alone is
+    left over."""
+    times = min(shape.values())
+    for most in range(max(shape.values()) // times, 0, -1):
+        group = {kind: min(most, count // times) for kind, count in shape.items()}
+        rest = {kind: count - times * group[kind] for kind, count in shape.items() if count > times * group[kind]}
+        if not rest:
+            continue
+        groups = [
+            {
+                kind: _request(request_name(kind) + (f"-{i}" if times > 1 else ""), kind, count, classes)
+                for kind, count in group.items()
+            }
+            for i in range(times)
+        ]
+        others = {kind: _request(f"other-{request_name(kind)}", kind, n, classes) for kind, n in rest.items()}
+        label = " + ".join(f"{count} {kind}" for kind, count in group.items()) + " on one PCIe root"
+        label += f", {times} times" if times > 1 else ""
+        label += ", the other " + " + ".join(f"{count} {kind}" for kind, count in rest.items())
+        roots = [_match(PCIE_ROOT, [r["name"] for r in one.values()]) for one in groups]
+        alone = [[one[kind]["name"] for one in (*groups, others)] for kind in rest if len(rest) == 1]
+        yield label, [r for one in (*groups, others) for r in one.values()], roots, alone
 
 
 def _request(name: str, kind: str, count: int, classes: Mapping[str, str]) -> dict[str, Any]:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         ("gpu=2,rdma=2", "all on one PCIe root", 1),
         ("gpu=4,nic=4", "2 gpu + 2 nic on one PCIe root, 2 times, all on one NUMA node", 3),
         ("gpu=4", "2 gpu on one PCIe root, 2 times, all on one NUMA node", 3),  # gpu.nvidia.com 0.5 has numaNode
-        ("gpu=3,nic=1", "not aligned: no PCIe root or NUMA node of this node has them all", 0),
+        # dra.net publishes no NUMA node: it is enough that the GPUs of one root and the other one are on the same.
+        ("gpu=3,nic=1", "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node", 2),
+        ("gpu=5,nic=1", "2 gpu + 1 nic on one PCIe root, the other 3 gpu anywhere", 1),
         ("gpu", "one device", 0),
     ],
 )
@@ -49,7 +51,7 @@ def test_the_best_alignment_is_asked_for(
 def test_numa_aligns_what_roots_cannot(plx: Machine, rendered: Renderer) -> None:
     found = suggest(parse("gpu=3,nic=1"), rendered(plx, nvidia="0.5", dranet="main"), TARGET)
     assert found is not None
-    assert found.alignment == "all on one NUMA node"
+    assert found.alignment == "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
 
 
 def test_suggestions_lint_clean(plx: Machine, rendered: Renderer, tmp_path: Path) -> None:
