@@ -44,9 +44,12 @@ class Constraint(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The constraint in words."""
-        each = f" for each of {self.parts} equal parts" if self.parts > 1 else ""
+        names = " and ".join(self.requests)
         within = f", and {self.within} over all of {self.requests[0]}" if self.within else ""
-        return f"matchAttribute {self.match_attribute} over {', '.join(self.requests)}{each}{within}"
+        if self.parts > 1:
+            names = f"split {names} into {self.parts} requests each, paired by"
+            return f"{names} matchAttribute {self.match_attribute}{within}"
+        return f"matchAttribute {self.match_attribute} over {names}{within}"
 
 
 class Alignment(Struct, frozen=True):

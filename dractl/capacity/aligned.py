@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 class Aligned(Struct, frozen=True):
     """Of the copies that fit, ``first`` get devices that are aligned as well as their node can, and of ``unknown`` that
-    cannot be told. ``possible``: copies that could, if the scheduler chose them; None where it was not counted.
+    cannot be told. ``possible``: copies that could, if the scheduler chose them, each found beside those before
+    it, so that there may be more; None where it was not counted.
     ``constraint``: with it ``constrained`` copies fit, all of them aligned."""
 
     first: int

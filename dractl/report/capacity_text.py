@@ -266,8 +266,8 @@ def aligned_lines(aligned: Aligned) -> Iterator[str]:
         yield f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe root nor NUMA node"
     if aligned.possible is not None and aligned.missed:
         yield (
-            f"  {aligned.possible} could have it: kube-scheduler takes the first devices that fit, in the order of the "
-            "slices"
+            f"  at least {aligned.possible} could have it: kube-scheduler takes the first devices that fit, in the "
+            "order of the slices"
         )
     if aligned.constraint is not None:
         yield f"  with {aligned.constraint.text}: {aligned.constrained} fit, all of them aligned"

@@ -36,7 +36,7 @@ def test_three_allocations_on_a_machine_with_eight_gpus(nics: list[str], levels:
     assert found.best_free == found.best_now == {"root": 4}
     if share < 1:
         assert found.improvement is not None
-        assert found.improvement.text == f"matchAttribute {ROOT} over gpu, nic for each of 4 equal parts"
+        assert found.improvement.text == f"split gpu and nic into 4 requests each, paired by matchAttribute {ROOT}"
     else:
         assert found.improvement is None
 

@@ -89,7 +89,10 @@ def test_explain_tells_of_a_placed_pod(
     said = " ".join(out.split())
     assert "GPU and NIC 1 of 2 pairs as near as the best: 1 root, 1 SYS" in said
     assert "best now, as on the free node: 2 root" in said
-    assert "to get it: matchAttribute resource.kubernetes.io/pcieRoot over gpu, nic for each of 2 equal parts" in said
+    assert (
+        "to get it: split gpu and nic into 2 requests each, paired by matchAttribute resource.kubernetes.io/pcieRoot"
+        in said
+    )
     assert "gpu-3 pci-0000-9a-00-0 SYS" in said
     value = json.loads(run(capsys, "explain", "claim/half", "-n", "ml", "-f", dump, "-o", "json"))
     conforms(value, "explain", capsys)
