@@ -25,6 +25,7 @@ LEVELS: dict[str, str] = {
     "PIX": "at most one PCIe switch between them",
     "PXB": "several PCIe switches, no host bridge",
     "PHB": "a PCIe host bridge (one PCIe root)",
+    "root": "one PCIe root; what lies between is not described",
     "NODE": "different PCIe roots of one NUMA node",
     "SYS": "different NUMA nodes",
     "NODE?": "different PCIe roots, NUMA node unknown, one socket",
@@ -32,7 +33,19 @@ LEVELS: dict[str, str] = {
 }
 """Levels, nearest first, with their meaning."""
 
-ORDER = {"X": 0, "NV": 1, "XGMI": 1, "PIX": 2, "PXB": 3, "PHB": 4, "NODE": 5, "NODE?": 6, "SYS?": 7, "SYS": 8}
+ORDER = {
+    "X": 0,
+    "NV": 1,
+    "XGMI": 1,
+    "PIX": 2,
+    "PXB": 3,
+    "PHB": 4,
+    "root": 4,
+    "NODE": 5,
+    "NODE?": 6,
+    "SYS?": 7,
+    "SYS": 8,
+}
 
 ENDPOINTS = ("gpu", "nic", "rdma", "nvme", "accelerator")
 """Kinds whose distances matter to a workload."""
@@ -53,6 +66,8 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
         return "X"
     if a.pcie_root is None or b.pcie_root is None or a.pcie_root != b.pcie_root:
         return _between_roots(a.numa_node, b.numa_node, machine)
+    if machine.described and (a.bridges or b.bridges):
+        return "root"
     common = 0
     for x, y in zip(a.bridges, b.bridges, strict=False):
         if x != y:

@@ -455,7 +455,8 @@ class Reported(Struct, frozen=True):
 
 
 class Machine(Struct, frozen=True, dict=True):
-    """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name."""
+    """A node's hardware. Lists are sorted: nodes by id, functions by address, the rest by name. Of a ``described``
+    machine the bridges are not known: each function that is not on its root has a port of its own."""
 
     host: Host = Host()
     cpus: Cpus = Cpus()
@@ -471,6 +472,7 @@ class Machine(Struct, frozen=True, dict=True):
     reported: tuple[Reported, ...] = ()
     notes: tuple[Note, ...] = ()
     identity: bool = True
+    described: bool = False
 
     @cached_property
     def pci(self) -> Mapping[str, PciDevice]:

@@ -114,9 +114,9 @@ def test_a_snapshot_of_the_node_tells_more_than_its_slices(
     (tmp_path / "n.json").write_text(json.dumps(named))
     words = ("explain", "claim/half", "-n", "ml", "-f", dump, "--devices", str(tmp_path / "n.json"), "-o", "json")
     found = {tuple(one["kinds"]): one for one in json.loads(run(capsys, *words))["alignment"]}["gpu", "nic"]
-    assert found["levels"] == {"PHB": 1, "SYS": 1}
+    assert found["levels"] == {"root": 1, "SYS": 1}
     assert {pair["source"] for pair in found["pairs"]} == {"snapshot"}
-    assert found["bestFree"] == {"PHB": 2}
+    assert found["bestFree"] == {"root": 2}
 
 
 def test_switches_are_known_from_a_snapshot_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,6 +114,7 @@ def machine(layout: Layout) -> Machine:
         reported=layout.reported,
         notes=_notes(layout),
         identity=False,
+        described=True,
     )
 
 
