@@ -11,6 +11,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cli import common, fixing, terminal
 from dractl.errors import InputError, UsageError
+from dractl.facts import current
 from dractl.manifests import load_readable
 from dractl.manifests.kustomize import is_kustomization
 from dractl.migration import Migration, classes_for
@@ -167,6 +168,7 @@ def _report(
     if output == "json":
         report = {
             "schema": "dractl/migrate/v1",
+            "facts": current().to_json(),
             "files": [{"file": name, "diff": text} for name, text in diffs.items()],
             "remarks": [
                 {"file": r.position.file, "line": r.position.line, "column": r.position.column, "message": r.message}

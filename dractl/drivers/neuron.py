@@ -15,13 +15,13 @@ from dractl.drivers.profile import (
     one_slice,
 )
 from dractl.drivers.values import typed
+from dractl.facts import driver
 
 if TYPE_CHECKING:
     from dractl.topology.machine import Machine, PciDevice
 
 NAME = "neuron.aws.com"
 _VENDOR = "0x1d0f"
-_DEVICES = ("0x7064", "0x7164", "0x7264", "0x7364")  # Inferentia, Trainium, Inferentia2, Trainium2
 _GRID = "on instances whose devices form a grid, UltraServers excepted"
 _EFA = "on instance types with EFA"
 _MEASURED = "where EC2 reports the instance's topology"
@@ -56,4 +56,4 @@ def _facts(number: int, instance_type: str | None) -> dict[str, Any]:
 
 
 def _is_neuron(pci: PciDevice) -> bool:
-    return pci.vendor == _VENDOR and pci.device in _DEVICES
+    return pci.vendor == _VENDOR and pci.device in driver(NAME).table("devices")

@@ -97,6 +97,11 @@ class Driver(Struct, frozen=True):
         """What an absence rests on: ``known to v0.5.1, read on 2026-11-22``."""
         return f"known to {self.tags.get(self.at, (self.at,))[-1]}, read on {self.read}"
 
+    def dated(self, help: str | None = None) -> str:  # noqa: A002
+        """Advice about an absence, with what that rests on."""
+        rests = f"{self.name} is {self.known_to}"
+        return f"{help} ({rests})" if help else rests
+
     def is_later(self, row: Row) -> bool:
         """True if only versions after the judged one have it."""
         return row.since is not None and self._index(row.since) > self._index(self.at)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH
+from dractl.facts import current
 
 if TYPE_CHECKING:
     from dractl.cel import Issue, Program
@@ -24,6 +25,7 @@ def to_json(answer: Answer) -> dict[str, Any]:
     program = answer.program
     document: dict[str, Any] = {
         "schema": SCHEMA,
+        "facts": current().to_json(),
         "kubernetesVersion": answer.release,
         "expression": program.text,
         "admission": program.admission,

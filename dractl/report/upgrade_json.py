@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
+from dractl.facts import current
 from dractl.upgrade.finding import LEVELS
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def value(plan: Plan) -> dict[str, Any]:
     """The plan as plain values."""
     return {
         "schema": SCHEMA,
+        "facts": current().to_json(),
         "from": plan.start,
         "to": plan.to,
         "drivers": {name: {"from": before, "to": after} for name, (before, after) in plan.drivers.items()},

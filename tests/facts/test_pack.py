@@ -91,6 +91,29 @@ def test_a_newer_wheel_wins_where_it_is_installed(copy: Path) -> None:
     assert (found["origin"], found["version"], err) == ("dractl-facts", "2100.1.1", "")
 
 
+def test_the_wheel_of_the_pack_is_built_installed_and_used(tmp_path: Path) -> None:
+    """As ``python -m build --wheel tools/facts-wheel`` and ``pip install`` do it, with a version of a driver more."""
+    root = DATA.parent.parent.parent
+    shutil.copytree(root / "tools" / "facts-wheel", tmp_path / "tools" / "facts-wheel")
+    data = tmp_path / "dractl" / "facts" / "data"
+    shutil.copytree(DATA, data)
+    change(data / "pack.json", version="2100.1.1", date="2100-01-01")
+    known = json.loads((data / "drivers" / "gpu.nvidia.com.json").read_bytes())["versions"]
+    change(data / "drivers" / "gpu.nvidia.com.json", versions=[*known, {"name": "9.0", "tags": ["v9.0.0"]}])
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
+    subprocess.run(build, cwd=tmp_path / "tools" / "facts-wheel", check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("dractl_facts-2100.1.1-*.whl")
+    install = ["install", "--quiet", "--no-index", "--no-deps", "--target", str(tmp_path / "site"), str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True)
+    found, err = origin(tmp_path / "site")
+    assert (found["origin"], found["version"], found["date"], err) == ("dractl-facts", "2100.1.1", "2100-01-01", "")
+    (line,) = [line for line in found["drivers"] if line["name"] == "gpu.nvidia.com"]
+    assert line["known"] == "v9.0.0"
+    code, out, _ = dractl("--version", "-v", path=tmp_path / "site")
+    assert code == 0
+    assert "facts 2100.1.1 of 2100-01-01 (dractl-facts" in out
+
+
 def test_an_older_one_does_not(copy: Path) -> None:
     change(copy / "pack.json", version="2001.1.1")
     assert origin(copy.parent.parent)[0]["origin"] == "built in"
@@ -214,8 +237,19 @@ def test_drivers_that_run_and_are_newer(tmp_path: Path) -> None:
     assert (line["running"], line["newer"]) == ("v9.1.0", True)
 
 
-def test_the_json_of_lint_names_the_pack() -> None:
-    out = json.loads(dractl("lint", "-", "--isolated", "-o", "json", stdin=CLAIM)[1])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("lint", "-", "--isolated"),
+        ("cel", "true"),
+        ("migrate", "-"),
+        ("upgrade", "-", "--from", "1.36", "--to", "1.37"),
+        ("devices", "-f", "-"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_json_report_names_the_pack(command: tuple[str, ...]) -> None:
+    out = json.loads(dractl(*command, "-o", "json", stdin=CLAIM)[1])
     assert out["facts"] == {
         "version": facts.current().head.version,
         "date": facts.current().head.date,

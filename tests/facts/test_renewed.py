@@ -10,6 +10,7 @@ import pytest
 from dractl.drivers import Options, render
 from dractl.drivers.hardware import machine
 from dractl.lint import lint
+from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
 from dractl.model import Target
 from tests.lint.written import claim, found as found_at_newest, selecting
@@ -62,6 +63,36 @@ def test_what_only_main_has_is_a_note_without_a_fix() -> None:
 def test_an_absence_names_what_it_rests_on() -> None:
     (finding,) = found(selecting(f'{GPU}.nosuchthing == "1"', "gpu.nvidia.com"), "DRA714")
     assert "known to v0.5.1" in str(finding.help)
+
+
+PAIR = "constraints: [{{requests: [gpu, nic], matchAttribute: {name}}}]"
+TOLERANT = "tolerations: [{{key: {key}, operator: Exists, effect: {effect}}}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (claim("gpu gpu.nvidia.com\nnic dranet", PAIR.format(name="gpu.nvidia.com/parentUUID")), "DRA720"),
+        (selecting(f'{GPU}.architecture.startsWith("hop")', "gpu.nvidia.com"), "DRA721"),
+        (selecting(f'{GPU}.type == "tpu"', "gpu.nvidia.com"), "DRA719"),
+        (claim(f"r gpu.nvidia.com {{{TOLERANT.format(key='gpu.nvidia.com/gpulost', effect='NoSchedule')}}}"), "DRA726"),
+        (claim(f"r gpu.nvidia.com {{{TOLERANT.format(key='gpu.nvidia.com/zzz', effect='NoSchedule')}}}"), "DRA726"),
+    ],
+)
+def test_what_never_is_names_what_it_rests_on(text: str, code: str) -> None:
+    (finding,) = found(text, code)
+    assert "known to v0.5.1, read on 2026-1" in str(finding.help)
+
+
+def test_an_attribute_that_no_described_device_has_names_what_it_rests_on() -> None:
+    rendered = render(machine("2xH100"), Options("node", Target.of("1.37")), ["gpu.nvidia.com"])
+    of_class = "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu.nvidia.com}, spec: {}}"
+    classes = {"gpu.nvidia.com": load(["-"], stdin=of_class.encode()).documents[0].value}
+    text = claim("g gpu.nvidia.com {count: 2}", "constraints: [{matchAttribute: a.test/b}]")
+    inventory = TriedDevices(rendered.slices, classes)
+    report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), devices=inventory)
+    (finding,) = [one for one in report.findings if one.code == "DRA753"]
+    assert "gpu.nvidia.com is known to v0.5.1" in str(finding.help)
 
 
 def test_a_version_newer_than_all_known_makes_it_a_note() -> None:
@@ -145,6 +176,9 @@ def test_a_note_holds_no_name_that_no_server_takes() -> None:
         ("H800", "NVIDIA H800", "Nvidia", "81559Mi"),
         ("H20", "NVIDIA H20", "Nvidia", "97871Mi"),
         ("H200-NVL", "NVIDIA H200 NVL", "Nvidia", "143771Mi"),
+        ("H800-PCIe", "NVIDIA H800 PCIe", "Nvidia", "81559Mi"),
+        ("GH200-144GB", "NVIDIA GH200 144G HBM3e", "Nvidia", "146831Mi"),
+        ("PG506-232", "NVIDIA PG506-232", "Nvidia", "96Gi"),
         ("A100-PCIe-40GB", "NVIDIA A100-PCIE-40GB", "Nvidia", "40Gi"),
         ("RTX-A6000", "NVIDIA RTX A6000", "NvidiaRTX", "49140Mi"),
         ("RTX-4090", "NVIDIA GeForce RTX 4090", "GeForce", "24564Mi"),

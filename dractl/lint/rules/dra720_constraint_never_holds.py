@@ -103,7 +103,7 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
     if row is not None:
         if side.lacks(row):
             kinds = f"only devices of type {', '.join(row.devices)} have it, not those of type {', '.join(side.types)}"
-            return f"no device for request {reference} has {item.attribute}: {kinds}", shared
+            return f"no device for request {reference} has {item.attribute}: {kinds}", driver.dated(shared)
         return None
     if item.attribute in driver.capacities:
         return f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes", shared
@@ -112,7 +112,8 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
     if domain == driver.name and nearest_published("attributes", domain, name):
         return None  # DRA713
     unless = f", unless {driver.extension} adds it" if driver.extension else ""
-    return f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}", shared
+    message = f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}"
+    return message, driver.dated(shared)
 
 
 def _shared(item: Constrained) -> str | None:

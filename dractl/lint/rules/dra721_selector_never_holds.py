@@ -228,7 +228,7 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
             selection.subject,
             expression.path,
             f"no device satisfies this: {said}",
-            help=_other_class(wanted.driver, values),
+            help=_other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None),
             offset=found.start,
             end=found.end,
             confidence="likely",
@@ -256,7 +256,8 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> I
         if condition.comparisons or not condition.ok:
             continue
         if fields <= {"attributes", "driver"} and not _holds(condition, known, row.name, row.values):
-            yield _never(selection, expression, part, f"{row.name} is one of {', '.join(map(str, row.values))}")
+            why = f"{row.name} is one of {', '.join(map(str, row.values))}"
+            yield _never(selection, expression, part, why, known.dated())
 
 
 def _holds(condition: Program, known: Driver, name: str, values: tuple[str | int | bool, ...]) -> bool:
@@ -264,11 +265,12 @@ def _holds(condition: Program, known: Driver, name: str, values: tuple[str | int
     return any(condition.evaluate(known.name, device) is True for device in devices)
 
 
-def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str) -> Advice:
+def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str, rests: str | None = None) -> Advice:
     return Advice(
         selection.subject,
         expression.path,
         f"no device satisfies this: {why}",
+        help=rests,
         offset=part.start,
         end=part.end,
         confidence="likely",

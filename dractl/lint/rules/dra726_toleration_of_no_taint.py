@@ -94,8 +94,9 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
 
     known = find(domain).catalogue
     taints = {taint.key: taint for taint in known.taints}
+    dated = drivers()[domain].known_to
     if key in taints:
-        yield from _against(subject, path, toleration, domain, taints[key])
+        yield from _against(subject, path, toleration, domain, taints[key], f"{domain} is {dated}")
         return
     if known.other_taints:
         return
@@ -103,21 +104,20 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
     if meant:
         message = f"{domain} sets no taint {key}; did you mean {meant}?"
         fix = Replacement(f"replace by {meant}", (*path, "key"), meant, safe=False)
-        yield Advice(subject, (*path, "key"), message, confidence="likely", fix=fix)
+        yield Advice(subject, (*path, "key"), message, help=f"{domain} is {dated}", confidence="likely", fix=fix)
     else:
         message = f"{domain} sets no taint {key}: only a DeviceTaintRule could"
         has = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
-        rests = f"{has} (known to {known.with_tags(known.released)}, read on {known.read})"
-        yield Advice(subject, (*path, "key"), message, help=rests, severity="info", confidence="possible")
+        yield Advice(subject, (*path, "key"), message, help=f"{has} ({dated})", severity="info", confidence="possible")
 
 
 def _against(
-    subject: Manifest, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint
+    subject: Manifest, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint, rests: str
 ) -> Iterator[Advice]:
     effect, value = text(toleration.get("effect")), text(toleration.get("value"))
     if effect and effect not in taint.effects:
         message = f"{driver} sets {taint.key} with the effect {' or '.join(taint.effects)}, never {effect}"
-        yield Advice(subject, (*path, "effect"), message, confidence="likely")
+        yield Advice(subject, (*path, "effect"), message, help=rests, confidence="likely")
     elif toleration.get("operator") in (None, "", "Equal") and bool(value) != bool(taint.value):
         has = f"has a value, {taint.value}" if taint.value else "has no value"
         message = (

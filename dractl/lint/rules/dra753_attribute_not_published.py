@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import nearest_attribute
+from dractl.lint.published import drivers
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _found(run: Run, claim: Claim, constraint: Constraint, attribute: str) -> tu
         if tried and not values:
             return (
                 f"no device for request {request.reference} has {attribute} ({len(tried)} checked)",
-                nearest_attribute(attribute, tried),
+                _rests(attribute, tried[0].driver, nearest_attribute(attribute, tried)),
             )
         # Where list attributes are on, a list and a single value can match.
         lists = run.target.enabled("DRAListTypeAttributes")
@@ -73,3 +74,10 @@ def _found(run: Run, claim: Claim, constraint: Constraint, attribute: str) -> tu
                 "both drivers have to publish it with the same type",
             )
     return None
+
+
+def _rests(attribute: str, driver: str, help_: str) -> str:
+    """Advice with what is known of a driver that lacks an attribute: described devices have what that says."""
+    known = drivers().get(driver)
+    meant = help_.startswith("did you mean")
+    return help_ if known is None or meant or attribute in known.attributes else known.dated(help_)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dractl.lint.published import drivers
 from tests.lint.written import device_class, documents, found, marked, selecting
 
 GPU = 'device.attributes["gpu.nvidia.com"]'
+DATED = f"gpu.nvidia.com is {drivers()['gpu.nvidia.com'].known_to}"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ def test_a_selector_that_reads_nothing_of_the_device(expression: str, severity: 
             "class gpu.nvidia.com has devices of type gpu only",
             "gpu.nvidia.com installs a class for them: mig.nvidia.com",
         ),
-        (f'{GPU}.architecture.startsWith("hop")', "gpu.nvidia.com/architecture is one of Kepler", None),
+        (f'{GPU}.architecture.startsWith("hop")', "gpu.nvidia.com/architecture is one of Kepler", DATED),
     ],
 )
 def test_what_an_installed_class_excludes(expression: str, message: str, help_: str | None) -> None:
