@@ -302,7 +302,7 @@ def _hidden(cluster: Cluster) -> str:
     where = f" outside of namespace {found[0].namespace}" if found[0].namespace else ""
     return (
         f"claims{where} may not be read: devices in state unknown are free, or held by claims that you may not read; "
-        f"an administrator can allow it: {rights.grant}"
+        f"an administrator can allow it: {rights.allowing('ResourceClaim')}"
     )
 
 

@@ -271,7 +271,8 @@ def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) 
     if rights.unread:
         unread = both(list(dict.fromkeys(one.resource.partition(".")[0] for one in rights.unread)))
         said = f"{said}, but {unread} may not be read" if _seen(cluster) else _undecided(rights, where, among + here)
-        said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.grant}"
+        if rights.grant:
+            said += f"\n{'# ' if patch else ''}an administrator can allow it: {rights.grant}"
     if output == "html":
         from dractl.report import explain_html
 

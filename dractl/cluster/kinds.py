@@ -63,7 +63,7 @@ def not_found(
         resources = " and ".join(one.resource.partition(".")[0] for one in hidden)
         return InputError(
             f"no {noun} {name}{where} can be seen: {resources} may not be read",
-            hint=f"an administrator can allow it: {state.rights.grant}",
+            hint=f"an administrator can allow it: {state.rights.allowing(*kinds)}",
         )
     last = last_of(state, (namespace, name)) if namespace and "Pod" in kinds else None
     gone = f"; it is gone, and its events say {last.reason}: {last.message} ({last.when})" if last is not None else ""

@@ -176,14 +176,15 @@ def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere:
         tried = f"in all namespaces or in namespace {namespace} alone" if everywhere else f"in namespace {namespace}"
         raise InputError(
             f"neither pods nor claims may be read {tried}",
-            hint=f"-n NAMESPACE asks about another one; an administrator can allow it: {rights.grant}",
+            hint="-n NAMESPACE asks about another one; an administrator can allow it: "
+            + rights.allowing("Pod", "ResourceClaim"),
         )
     if not unread:
         return
     names = ", ".join(one.resource.partition(".")[0] for one in unread)
     raise InputError(
         f"{_user(rights)} may not list {names} in the whole cluster, which the answer needs",
-        hint=f"an administrator can allow it: {rights.grant}",
+        hint=f"an administrator can allow it: {rights.allowing(*vital)}",
     )
 
 

@@ -7,6 +7,8 @@ from msgspec import Struct
 from dractl.cluster.paste import command
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
+# Nobody lets a user of one namespace read the pods and quotas of all others.
+_OF_CLUSTER = ("ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "Namespace")
 
 
 class Unread(Struct, frozen=True):
@@ -44,10 +46,16 @@ class Rights(Struct, frozen=True):
 
     @property
     def grant(self) -> str:
-        """The commands with which an administrator allows all of it; empty if nothing is missing."""
-        if not self.unread:
+        """The commands with which an administrator allows what is missing, to a user of one namespace only what is of
+        none; empty if that is nothing."""
+        confined = any(one.namespace for one in self.unread)
+        return self.allowing(*(one.kind for one in self.unread if not confined or one.kind in _OF_CLUSTER))
+
+    def allowing(self, *kinds: str) -> str:
+        """The commands with which an administrator allows reading those of ``kinds`` that may not be read."""
+        resources = ",".join(dict.fromkeys(one.resource.partition(".")[0] for one in self.unread if one.kind in kinds))
+        if not resources:
             return ""
-        resources = ",".join(dict.fromkeys(one.resource.partition(".")[0] for one in self.unread))
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
         name, option, subject = "dractl", "user", self.user or "NAME"
         if account != self.user and ":" in account:

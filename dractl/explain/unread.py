@@ -108,7 +108,7 @@ def sentences(blind: tuple[Blind, ...]) -> Iterator[str]:
 
 def granting(blind: tuple[Blind, ...], rights: Rights) -> tuple[NextStep, ...]:
     """The step after which everything may be read."""
-    if not blind:
+    if not blind or not rights.grant:
         return ()
     return (NextStep("have an administrator allow reading the rest", rights.grant),)
 

@@ -299,6 +299,7 @@ def _refuse_escapes(root: Any, text: str, shift: int) -> None:
             raise _Failure(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
 
 
+_DESCRIBED = re.compile(r"Name: {2,}\S+\n(?:Namespace|Labels|Roles|Annotations|Priority): ")
 _ESCAPE_HINT = "a backslash is an escape within double quotes: use single quotes, or write it twice"
 _NON_SPECIFIC_TAG = r"!(?:<!>)?\s"
 _TAGGED_NON_SPECIFIC = r"(?:&\S+\s+)?!(?:<!>)?\s"
@@ -332,7 +333,9 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
     """The parser's problem in go-yaml's words, its place, and its usual cause."""
     problem = error.problem or str(error)
     hint = None
-    if "cannot start any token" in problem and text[offset : offset + 1] == "\t":
+    if _DESCRIBED.match(text):
+        hint = "this is what `kubectl describe` prints: save `kubectl get -o yaml` of the same objects instead"
+    elif "cannot start any token" in problem and text[offset : offset + 1] == "\t":
         hint = "a tab cannot indent YAML: use spaces"
     elif "cannot start any token" in problem and text[offset : offset + 1] in "%@`":
         hint = f"a value that begins with {text[offset : offset + 1]} must be quoted"

@@ -8,7 +8,9 @@ from dractl.cluster.rights import WHOLE, Rights, Unread
 from dractl.cluster.state import ClusterState
 
 SLICES = Unread("ResourceSlice", "resourceslices.resource.k8s.io")
+CLASSES = Unread("DeviceClass", "deviceclasses.resource.k8s.io")
 CLAIMS = Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml")
+PODS = Unread("Pod", "pods")
 
 
 @pytest.mark.parametrize(
@@ -22,10 +24,20 @@ CLAIMS = Unread("ResourceClaim", "resourceclaims.resource.k8s.io", "ml")
     ],
 )
 def test_the_commands_name_the_user(user: str, binding: str) -> None:
-    grant = Rights((SLICES, CLAIMS), user).grant
+    grant = Rights((SLICES, CLASSES), user).grant
     role, _, bound = grant.partition(" && ")
-    assert role == "kubectl create clusterrole dractl --verb=get,list --resource=resourceslices,resourceclaims"
+    assert role == "kubectl create clusterrole dractl --verb=get,list --resource=resourceslices,deviceclasses"
     assert bound == f"kubectl create clusterrolebinding {binding}"
+
+
+def test_a_user_of_one_namespace_gets_no_right_to_what_is_in_others() -> None:
+    """Devices, classes and nodes are enough for a whole answer about what is their own."""
+    assert "--resource=resourceslices " in Rights((SLICES, CLAIMS), "jane").grant
+    assert Rights((CLAIMS,), "jane").grant == ""
+
+
+def test_whoever_reads_the_whole_cluster_gets_what_is_missing() -> None:
+    assert "--resource=resourceslices,pods " in Rights((SLICES, PODS), "jane").grant
 
 
 def test_whoever_may_read_everything_needs_no_command() -> None:

@@ -78,7 +78,7 @@ def node(
         names = both([one.resource.partition(".")[0] for one in hidden])
         raise InputError(
             f"the devices of node {question.key[1]} cannot be listed: {names} may not be read",
-            hint=f"an administrator can allow it: {rights.grant}",
+            hint=f"an administrator can allow it: {rights.allowing('ResourceSlice', 'ResourceClaim')}",
         )
     blind = blind_to(scheduler.state, question, allocates=True)
     survey = scheduler.allocator.survey(scheduler.state.decode(question.value), [])
