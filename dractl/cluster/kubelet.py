@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from dractl.cluster.pods import ENDED
 from dractl.cluster.state import at, map_at, maps_at, text_at
 
 if TYPE_CHECKING:
@@ -29,6 +30,16 @@ class Event(Struct, frozen=True):
     reason: str
     message: str
     when: str
+
+    @property
+    def uninjected(self) -> str | None:
+        """``uninjected`` of its message."""
+        return uninjected(self.message)
+
+    @property
+    def prepare(self) -> Prepare:
+        """Why a claim is not prepared, from an event FailedPrepareDynamicResources."""
+        return prepare_of(self.message)
 
 
 def events_about(state: ClusterState, value: Raw) -> tuple[Event, ...]:
@@ -159,6 +170,16 @@ class Container(Struct, frozen=True):
         """True if it ended with an error."""
         return self.state == "terminated" and (self.code != 0 or self.reason not in ("", "Completed"))
 
+    @property
+    def began(self) -> float | None:
+        """``since`` in seconds since 1970."""
+        return seconds(self.since)
+
+    @property
+    def uninjected(self) -> str | None:
+        """``uninjected`` of what it waits for."""
+        return uninjected(self.message or self.reason)
+
 
 def containers(pod: Raw) -> tuple[Container, ...]:
     """The containers of a pod: those of its init, then its main ones. Sidecars are init containers that are restarted
@@ -229,6 +250,80 @@ def unhealthy(pod: Raw) -> Iterator[Health]:
                     if name.startswith("claim:") and text_at(resource, "health") == "Unhealthy":
                         claim = name.removeprefix("claim:").partition("/")[0]
                         yield Health(claim, text_at(resource, "resourceID"), text_at(resource, "message"))
+
+
+# -- the pod --
+
+
+class Condition(Struct, frozen=True):
+    """A condition of a pod, empty where the pod has none of that type."""
+
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+
+
+class PodStatus(Struct, frozen=True):
+    """What a pod says of itself, its kubelet and others of it. ``node``, ``phase``, ``reason`` and ``message`` are
+    empty where the pod does not say. ``restarts`` is its restart policy, ``until`` when it had to be gone (RFC 3339),
+    ``heard``: its kubelet has accepted it."""
+
+    node: str
+    phase: str
+    reason: str
+    message: str
+    restarts: str
+    created: str
+    until: str
+    heard: bool
+    finalizers: tuple[str, ...]
+    conditions: Mapping[str, Condition]
+    containers: tuple[Container, ...]
+    unhealthy: tuple[Health, ...]
+    events: tuple[Event, ...]
+
+    @property
+    def ended(self) -> bool:
+        return self.phase in ENDED
+
+    @property
+    def due(self) -> float | None:
+        """``until`` in seconds since 1970."""
+        return seconds(self.until)
+
+    @property
+    def placed(self) -> float | None:
+        """When it was given its node, in seconds since 1970."""
+        return seconds(self.condition("PodScheduled").since or self.created)
+
+    def condition(self, kind: str) -> Condition:
+        return self.conditions.get(kind, Condition())
+
+
+def status_of(state: ClusterState, pod: Raw) -> PodStatus:
+    """What a pod says of itself, its kubelet and others of it."""
+    metadata, spec, status = map_at(pod, "metadata"), map_at(pod, "spec"), map_at(pod, "status")
+    return PodStatus(
+        node=text_at(spec, "nodeName"),
+        phase=text_at(status, "phase"),
+        reason=text_at(status, "reason"),
+        message=text_at(status, "message"),
+        restarts=text_at(spec, "restartPolicy"),
+        created=text_at(metadata, "creationTimestamp"),
+        until=text_at(metadata, "deletionTimestamp"),
+        heard=bool(text_at(status, "startTime")),
+        finalizers=tuple(f for f in metadata.get("finalizers") or () if isinstance(f, str)),
+        conditions={
+            text_at(c, "type"): Condition(
+                text_at(c, "status"), text_at(c, "reason"), text_at(c, "message"), text_at(c, "lastTransitionTime")
+            )
+            for c in reversed(maps_at(status, "conditions"))
+        },
+        containers=containers(pod),
+        unhealthy=tuple(dict.fromkeys(unhealthy(pod))),
+        events=events_about(state, pod),
+    )
 
 
 # -- prepare --

@@ -246,7 +246,7 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *pods.asked_by(case, conclusion.causes),
         *pods.stranded(case),
         *pods.undeclared_features(case),
-        *placed.unused(case.question.value, case.attempt.claims),
+        *placed.without(case.question.value, case.attempt.claims).sentences,
         *diagnosis.group.notes,
     )
     conclusion = replace(conclusion, notes=notes)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster import kubelet
 from dractl.cluster.devices import result_device
-from dractl.cluster.pods import ended
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.drivers.sharing import kind_for, kind_of, sharing_gate
 from dractl.explain.fixes.tolerations import evicting, survives
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from dractl.cluster.kubelet import Container, Event
+    from dractl.cluster.kubelet import Container, Event, PodStatus
     from dractl.cluster.state import ClusterState
     from dractl.drivers.opaque import OpaqueFault
     from dractl.explain.answer import AllocatedDevice
@@ -57,17 +57,17 @@ _WAITS = {  # pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/i
 _SILENT_S, _SLOW_S, _LOOP_S = 20.0, 120.0, 60.0
 
 
-def headline(pod: Raw) -> str:
+def headline(pod: PodStatus) -> str:
     """Where a pod is and how far it got, where nothing is known to be wrong."""
-    node, phase = text_at(pod, "spec", "nodeName"), text_at(pod, "status", "phase")
-    if ended(pod):
+    node = pod.node
+    if pod.ended:
         return f"ended on {node}" if node else "ended"
-    waits = next((c for c in kubelet.containers(pod) if not _goes(pod, c)), None)
-    if phase == "Running":
+    waits = next((c for c in pod.containers if not _goes(pod, c)), None)
+    if pod.phase == "Running":
         if waits is None:
-            gate = _condition(pod, "Ready")
-            unmet = gate if text_at(gate, "reason") == "ReadinessGatesNotReady" else {}
-            return f"started on {node}; not ready: {text_at(unmet, 'message')}" if unmet else f"runs on {node}"
+            gate = pod.condition("Ready")
+            unmet = gate.reason == "ReadinessGatesNotReady"
+            return f"started on {node}; not ready: {gate.message}" if unmet else f"runs on {node}"
         if waits.state == "running":
             return f"started on {node}, where container {waits.name} is not ready yet"
         return f"started on {node}, and now {running.ended(waits)}"
@@ -78,140 +78,126 @@ def headline(pod: Raw) -> str:
     return f"scheduled on {node}, whose kubelet has said nothing of it yet"
 
 
-def _goes(pod: Raw, container: Container) -> bool:
+def _goes(pod: PodStatus, container: Container) -> bool:
     """True if a container does what it should in a pod that runs."""
     if container.init:
         return container.state == "terminated" and not container.failed
     if container.state == "terminated":
-        return not container.failed and text_at(pod, "spec", "restartPolicy") in ("Never", "OnFailure")
+        return not container.failed and pod.restarts in ("Never", "OnFailure")
     return container.state == "running" and container.ready
 
 
 def cause_of(
     state: ClusterState,
-    pod: Raw,
+    pod: PodStatus,
     claims: Sequence[PodClaim],
     allocated: Sequence[AllocatedDevice],
     slices: Iterable[ResourceSlice],
+    without: Without,
 ) -> Cause | None:
     """What keeps a pod that is on its node, or has ended, from running there; None if nothing does."""
-    node = text_at(pod, "spec", "nodeName")
-    events = kubelet.events_about(state, pod)
-    if ended(pod):
-        return _over(pod, node, events)
+    node = pod.node
+    if pod.ended:
+        return _over(pod)
     drivers = tuple(dict.fromkeys(device.driver for device in allocated))
     lost = _lost(state, node, drivers, slices)
     silent = kubelet.silence(state, node)
-    until = text_at(pod, "metadata", "deletionTimestamp")
     if silent is not None:
-        return running.NodeSilent(nodes=(node,), why=silent.message, since=silent.since, leaving=until)
-    if until:
-        return _stuck(state, pod, node, events, drivers, lost)
+        return running.NodeSilent(nodes=(node,), why=silent.message, since=silent.since, leaving=pod.until)
+    if pod.until:
+        return _stuck(state, pod, drivers, lost)
     return (
-        _unhealthy(pod, node, allocated)
-        or _failing(state, pod, node, events, claims, allocated, lost, slices)
-        or _not_ready(pod, node, events, claims)
-        or _unready(state, pod, node)
-        or _silent(state, pod, node)
+        _unhealthy(pod, allocated)
+        or _failing(state, pod, claims, allocated, lost, slices, without)
+        or _not_ready(pod, claims)
+        or _unready(state, pod)
+        or _silent(state, pod)
     )
 
 
-def _over(pod: Raw, node: str, events: Sequence[Event]) -> Cause | None:
+def _over(pod: PodStatus) -> Cause | None:
     """Why a pod has ended, unless it ended well."""
-    nodes = (node,) if node else ()
-    target = _condition(pod, "DisruptionTarget")
-    evicted = kubelet.newest(events, kubelet.ENDS)
-    reason, message = text_at(pod, "status", "reason"), text_at(pod, "status", "message")
-    if target.get("status") == "True" or evicted is not None or reason == "Evicted":
-        said = (text_at(target, "message"), evicted.message if evicted is not None else "", message)
+    nodes = (pod.node,) if pod.node else ()
+    target = pod.condition("DisruptionTarget")
+    evicted = kubelet.newest(pod.events, kubelet.ENDS)
+    if target.status == "True" or evicted is not None or pod.reason == "Evicted":
+        said = (target.message, evicted.message if evicted is not None else "", pod.message)
         parts = dict.fromkeys(part.strip().rstrip(".") for part in said if part)
-        return running.Evicted(nodes=nodes, why="; ".join(parts) or reason or text_at(target, "reason"))
-    if text_at(pod, "status", "phase") != "Failed":
+        return running.Evicted(nodes=nodes, why="; ".join(parts) or pod.reason or target.reason)
+    if pod.phase != "Failed":
         return None
-    failed = next((c for c in kubelet.containers(pod) if c.failed), None)
-    why = ": ".join(filter(None, (reason, message)))
+    failed = next((c for c in pod.containers if c.failed), None)
+    why = ": ".join(filter(None, (pod.reason, pod.message)))
     if failed is not None:
-        return running.ContainerFailed(nodes=(node,), container=failed, over=True, why=why)
+        return running.ContainerFailed(nodes=(pod.node,), container=failed, over=True, why=why)
     return running.Failed(nodes=nodes, why=why)
 
 
-def _stuck(
-    state: ClusterState,
-    pod: Raw,
-    node: str,
-    events: Sequence[Event],
-    drivers: tuple[str, ...],
-    lost: tuple[str, ...],
-) -> Cause:
+def _stuck(state: ClusterState, pod: PodStatus, drivers: tuple[str, ...], lost: tuple[str, ...]) -> Cause:
     """What a pod that is Terminating still waits for."""
-    until, now = text_at(pod, "metadata", "deletionTimestamp"), kubelet.now_of(state)
-    by = kubelet.seconds(until)
-    left = tuple(c.name for c in kubelet.containers(pod) if c.state == "running")
-    known = bool(kubelet.containers(pod))
-    failed = kubelet.newest(events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
+    now, due = kubelet.now_of(state), pod.due
+    failed = kubelet.newest(pod.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
     return running.Stuck(
-        nodes=(node,),
-        until=until,
-        late=now is not None and by is not None and now > by,
-        running=left,
-        known=known,
+        nodes=(pod.node,),
+        until=pod.until,
+        late=now is not None and due is not None and now > due,
+        running=tuple(c.name for c in pod.containers if c.state == "running"),
+        known=bool(pod.containers),
         drivers=drivers,
         lost=lost,
-        finalizers=tuple(f for f in at(pod, "metadata", "finalizers") or () if isinstance(f, str)),
+        finalizers=pod.finalizers,
         reported=failed.message if failed is not None else "",
     )
 
 
-def _unhealthy(pod: Raw, node: str, allocated: Sequence[AllocatedDevice]) -> Cause | None:
-    found = tuple(dict.fromkeys(kubelet.unhealthy(pod)))
-    if not found:
+def _unhealthy(pod: PodStatus, allocated: Sequence[AllocatedDevice]) -> Cause | None:
+    if not pod.unhealthy:
         return None
     names = [device.device for device in allocated]
-    devices = tuple(name for health in found if (name := health.of(names)) is not None)
-    stopped = next((running.ended(c) for c in kubelet.containers(pod) if not _goes(pod, c)), "")
-    return running.DeviceUnhealthy(nodes=(node,), health=found, devices=tuple(dict.fromkeys(devices)), state=stopped)
+    devices = dict.fromkeys(name for health in pod.unhealthy if (name := health.of(names)) is not None)
+    stopped = next((c for c in pod.containers if not _goes(pod, c)), None)
+    return running.DeviceUnhealthy(nodes=(pod.node,), health=pod.unhealthy, devices=tuple(devices), stopped=stopped)
 
 
 def _failing(
     state: ClusterState,
-    pod: Raw,
-    node: str,
-    events: Sequence[Event],
+    pod: PodStatus,
     claims: Sequence[PodClaim],
     allocated: Sequence[AllocatedDevice],
     lost: tuple[str, ...],
     slices: Iterable[ResourceSlice],
+    without: Without,
 ) -> Cause | None:
     """Why the pod does not start, or what has failed in it: as its containers say, else by the newest event."""
-    all_of_it = kubelet.containers(pod)
+    node = pod.node
     drivers = tuple(dict.fromkeys(device.driver for device in allocated))
-    begun = text_at(pod, "status", "phase") == "Running" or any(container.begun for container in all_of_it)
-    for container in all_of_it:
+    begun = pod.phase == "Running" or any(container.begun for container in pod.containers)
+    for container in pod.containers:
         if container.state == "waiting" and container.reason not in _STARTING:
-            message = container.message or container.reason
-            if allocated and kubelet.uninjected(message) is not None:
-                return _not_injected(node, container.name, f"{container.reason} ({message})", container.begun, drivers)
+            absent = container.uninjected if allocated else None
+            if absent is not None:
+                why = f"{container.reason} ({container.message or container.reason})"
+                return _not_injected(node, container.name, why, container.begun, absent, drivers)
             if container.reason in _WAITS or "image" in container.reason.lower():
                 what = _WAITS.get(container.reason, "pull the image of container")
                 why = f"{container.reason} ({container.message})" if container.message else container.reason
                 return running.NotStarted(nodes=(node,), what=f"{what} {container.name}", why=why)
-            return _failed(pod, node, container, claims)
-        if container.state == "terminated" and not _goes(pod, container):
-            return _failed(pod, node, container, claims)
-        if _loops(state, container):
-            return _failed(pod, node, container, claims)
-    if begun and _condition(pod, "PodReadyToStartContainers").get("status") != "False":
+            return _failed(node, container, claims, without)
+        if (container.state == "terminated" and not _goes(pod, container)) or _loops(state, container):
+            return _failed(node, container, claims, without)
+    if begun and pod.condition("PodReadyToStartContainers").status != "False":
         return None
-    step = _newest_step(events)
+    step = _newest_step(pod.events)
     if step is None:
-        return _refused_by_driver(state, pod, node, claims, drivers)
+        return _refused_by_driver(state, pod, claims, drivers)
     why = step.message
     for lead in _BEGINS:
         why = why.removeprefix(lead)
     if step.reason == "FailedPrepareDynamicResources":
-        return _not_prepared(kubelet.prepare_of(why), node, claims, allocated, lost, slices)
-    if allocated and kubelet.uninjected(why) is not None:
-        return _not_injected(node, "", why, begun, drivers)
+        return _not_prepared(step.prepare, node, claims, allocated, lost, slices)
+    absent = step.uninjected if allocated else None
+    if absent is not None:
+        return _not_injected(node, "", why, begun, absent, drivers)
     return running.NotStarted(nodes=(node,), what=_STEPS[step.reason], why=why)
 
 
@@ -226,37 +212,38 @@ def _loops(state: ClusterState, container: Container) -> bool:
     """True if a container runs between two ends of a crash loop: it was started more than once, and just now."""
     if container.state != "running" or container.last is None or not container.last.failed or container.restarts < 2:
         return False
-    now, since = kubelet.now_of(state), kubelet.seconds(container.since)
-    return not container.ready or (now is not None and since is not None and now - since < _LOOP_S)
+    now, began = kubelet.now_of(state), container.began
+    return not container.ready or (now is not None and began is not None and now - began < _LOOP_S)
 
 
-def _failed(pod: Raw, node: str, container: Container, claims: Sequence[PodClaim]) -> Cause:
-    without = tuple(unused(pod, claims))
-    written = (c for kind in _CONTAINERS for c in maps_at(pod, "spec", kind) if text_at(c, "name") == container.name)
-    lists = any(maps_at(c, "resources", "claims") for c in written)
-    why = "it lists no claim in resources.claims, so it has no device" if claims and not lists and not without else ""
+def _failed(node: str, container: Container, claims: Sequence[PodClaim], without: Without) -> Cause:
+    none = claims and not without.sentences and container.name not in without.listing
+    why = "it lists no claim in resources.claims, so it has no device" if none else ""
     return running.ContainerFailed(
-        nodes=(node,), container=container, why=why, claims=bool(claims), without=without or ((why,) if why else ())
+        nodes=(node,),
+        container=container,
+        why=why,
+        claims=bool(claims),
+        without=without.sentences or ((why,) if why else ()),
     )
 
 
-def _not_injected(node: str, container: str, why: str, begun: bool, drivers: tuple[str, ...]) -> Cause:
-    host = kubelet.uninjected(why) or ""
-    return running.NotInjected(nodes=(node,), container=container, why=why, begun=begun, host=host, drivers=drivers)
+def _not_injected(node: str, container: str, why: str, begun: bool, absent: str, drivers: tuple[str, ...]) -> Cause:
+    return running.NotInjected(nodes=(node,), container=container, why=why, begun=begun, host=absent, drivers=drivers)
 
 
 def _refused_by_driver(
-    state: ClusterState, pod: Raw, node: str, claims: Sequence[PodClaim], drivers: tuple[str, ...]
+    state: ClusterState, pod: PodStatus, claims: Sequence[PodClaim], drivers: tuple[str, ...]
 ) -> Cause | None:
     """What a driver has written itself, where the kubelet has not: its event about a claim (dra.net writes
     ClaimPrepareFailed), or a condition of the claim."""
-    if text_at(pod, "status", "phase") != "Pending":
+    if pod.phase != "Pending":
         return None
     for claim in claims:
         said = kubelet.newest(kubelet.events_about(state, claim.value or {}), ("ClaimPrepareFailed",))
         if said is not None:
             prepare = kubelet.Prepare("refused", said.message)
-            return running.NotPrepared(nodes=(node,), prepare=prepare, faults=_faults(claims)[0], drivers=drivers)
+            return running.NotPrepared(nodes=(pod.node,), prepare=prepare, faults=_faults(claims)[0], drivers=drivers)
     return None
 
 
@@ -336,54 +323,47 @@ def _why(fault: OpaqueFault) -> str:
     return f"{fault.message}; did you mean {fault.nearest}?" if fault.nearest else fault.message
 
 
-def _not_ready(pod: Raw, node: str, events: Sequence[Event], claims: Sequence[PodClaim]) -> Cause | None:
+def _not_ready(pod: PodStatus, claims: Sequence[PodClaim]) -> Cause | None:
     """A device that its driver calls not ready, or a probe that a container fails."""
     for claim in claims:
         for device in maps_at(claim.value, "status", "devices"):
             for condition in maps_at(device, "conditions"):
                 if condition.get("type") == "Ready" and condition.get("status") == "False":
                     return running.DeviceNotReady(
-                        nodes=(node,),
+                        nodes=(pod.node,),
                         claim=claim.full_name,
                         device=text_at(device, "device"),
                         driver=text_at(device, "driver"),
                         why=text_at(condition, "message") or text_at(condition, "reason"),
                     )
-    probe = kubelet.newest(events, ("Unhealthy",))
-    for container in kubelet.containers(pod):
+    probe = kubelet.newest(pod.events, ("Unhealthy",))
+    for container in pod.containers:
         if container.state == "running" and not container.ready and not container.init and probe is not None:
-            return running.ProbeFails(nodes=(node,), container=container.name, why=probe.message)
+            return running.ProbeFails(nodes=(pod.node,), container=container.name, why=probe.message)
     return None
 
 
-def _unready(state: ClusterState, pod: Raw, node: str) -> Cause | None:
+def _unready(state: ClusterState, pod: PodStatus) -> Cause | None:
     """A node whose kubelet says that it is not ready."""
-    why = kubelet.unready(state, node)
-    return running.NodeUnready(nodes=(node,), why=why, state=headline(pod)) if why else None
+    why = kubelet.unready(state, pod.node)
+    return running.NodeUnready(nodes=(pod.node,), why=why, state=headline(pod)) if why else None
 
 
-def _silent(state: ClusterState, pod: Raw, node: str) -> Cause | None:
+def _silent(state: ClusterState, pod: PodStatus) -> Cause | None:
     """A kubelet that says nothing of a pod, or not why it does not start, for longer than it takes."""
-    if text_at(pod, "status", "phase") != "Pending":
+    if pod.phase != "Pending":
         return None
-    now = kubelet.now_of(state)
-    placed = kubelet.seconds(
-        text_at(_condition(pod, "PodScheduled"), "lastTransitionTime") or text_at(pod, "metadata", "creationTimestamp")
-    )
+    now, placed = kubelet.now_of(state), pod.placed
     if now is None or placed is None:
         return None
     waits = now - placed
-    if not text_at(pod, "status", "startTime") and not kubelet.containers(pod):
-        return running.KubeletSilent(nodes=(node,), seconds=int(waits)) if waits > _SILENT_S else None
-    creating = next((c for c in kubelet.containers(pod) if c.reason == "ContainerCreating"), None)
+    if not pod.heard and not pod.containers:
+        return running.KubeletSilent(nodes=(pod.node,), seconds=int(waits)) if waits > _SILENT_S else None
+    creating = next((c for c in pod.containers if c.reason == "ContainerCreating"), None)
     if creating is None or waits <= _SLOW_S:
         return None
     why = f"container {creating.name} waits: ContainerCreating for {int(waits)} s, and no event says why"
-    return running.NotStarted(nodes=(node,), what="start it", why=why)
-
-
-def _condition(pod: Raw, kind: str) -> Raw:
-    return next((c for c in maps_at(pod, "status", "conditions") if c.get("type") == kind), {})
+    return running.NotStarted(nodes=(pod.node,), what="start it", why=why)
 
 
 def _lost(state: ClusterState, node: str, drivers: Sequence[str], slices: Iterable[ResourceSlice]) -> tuple[str, ...]:
@@ -396,17 +376,16 @@ def _lost(state: ClusterState, node: str, drivers: Sequence[str], slices: Iterab
 
 def notes_of(
     state: ClusterState,
-    pod: Raw,
+    pod: PodStatus,
     cause: Cause | None,
     allocated: Sequence[AllocatedDevice],
     slices: Iterable[ResourceSlice],
 ) -> Iterator[str]:
     """What else is worth knowing of a pod on its node: a container that has failed before, a driver that is gone, how
     long a driver may take to answer."""
-    node = text_at(pod, "spec", "nodeName")
     drivers = tuple(dict.fromkeys(device.driver for device in allocated))
-    if cause is None and text_at(pod, "status", "phase") == "Running":
-        for container in kubelet.containers(pod):
+    if cause is None and pod.phase == "Running":
+        for container in pod.containers:
             if container.state == "running" and container.last is not None and container.last.failed:
                 plural = "" if container.restarts == 1 else "s"
                 yield (
@@ -414,12 +393,12 @@ def notes_of(
                     f"ended with exit code {container.last.code}"
                     + (f" ({container.last.reason})" if container.last.reason not in ("", "Error") else "")
                 )
-        for driver in _lost(state, node, drivers, slices):
+        for driver in _lost(state, pod.node, drivers, slices):
             yield (
-                f"driver {driver} publishes nothing on {node} now: what runs goes on, but nothing new is prepared and "
-                "nothing unprepared until it does"
+                f"driver {driver} publishes nothing on {pod.node} now: what runs goes on, but nothing new is prepared "
+                "and nothing unprepared until it does"
             )
-    creating = any(container.reason == "ContainerCreating" for container in kubelet.containers(pod))
+    creating = any(container.reason == "ContainerCreating" for container in pod.containers)
     if cause is None and creating and drivers:
         yield (
             f"the kubelet may be waiting for driver {' or '.join(drivers)} to prepare the devices: it says nothing "
@@ -445,7 +424,14 @@ def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iter
                 return
 
 
-def unused(pod: Raw, claims: Sequence[PodClaim]) -> Iterator[str]:
+class Without(Struct, frozen=True):
+    """What of a pod's devices reaches no container, in sentences, and the names of containers that list a claim."""
+
+    sentences: tuple[str, ...]
+    listing: frozenset[str]
+
+
+def without(pod: Raw, claims: Sequence[PodClaim]) -> Without:
     """Devices that are allocated and reach no container. Neither scheduler nor kubelet object: the kubelet gives a
     container the devices of the requests that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources)."""
     spec = map_at(pod, "spec")
@@ -456,16 +442,20 @@ def unused(pod: Raw, claims: Sequence[PodClaim]) -> Iterator[str]:
         for entry in maps_at(container, "resources", "claims")
     ]
     pod_level = {text_at(entry, "name") for entry in maps_at(spec, "resources", "claims")}
+    sentences: list[str] = []
     for claim in claims:
         if not claim.name or claim.claim is None:
             continue
         entries = [(container, request) for container, name, request in named if name == claim.name]
         if not entries and claim.name not in pod_level:
-            yield f"no container lists claim {claim.name} in resources.claims: its devices reach none of them"
+            sentences.append(
+                f"no container lists claim {claim.name} in resources.claims: its devices reach none of them"
+            )
         known = [request.name for request in claim.claim.spec.devices.requests]
-        for container, request in entries:
-            if request and request not in known:
-                yield (
-                    f"container {container} gets no device of claim {claim.name}: it names request {request}, and the "
-                    f"claim has {', '.join(known)}"
-                )
+        sentences += [
+            f"container {container} gets no device of claim {claim.name}: it names request {request}, and the claim "
+            f"has {', '.join(known)}"
+            for container, request in entries
+            if request and request not in known
+        ]
+    return Without(tuple(sentences), frozenset(container for container, _, _ in named))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.pods import ended, reserved_for
+from dractl.cluster.kubelet import status_of
+from dractl.cluster.pods import reserved_for
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import placed
 from dractl.explain.answer import NodeAnswer
@@ -33,18 +34,19 @@ def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodCla
     every = claims if made is None else (*claims, made)
     allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-    over, slices = ended(value), scheduler.slices
-    by_hand = None if over else _by_hand(scheduler, node, claims)
+    pod, slices = status_of(scheduler.state, value), scheduler.slices
+    without = placed.without(value, claims)
+    by_hand = None if pod.ended else _by_hand(scheduler, node, claims)
     if by_hand is not None:
-        return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=tuple(placed.unused(value, claims)))
-    cause = placed.cause_of(scheduler.state, value, every, allocated, slices)
+        return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=without.sentences)
+    cause = placed.cause_of(scheduler.state, pod, every, allocated, slices, without)
     notes: tuple[str, ...] = ()
-    if not over:
-        said = placed.notes_of(scheduler.state, value, cause, allocated, slices)
-        notes = (*said, *placed.evicted(every, slices), *placed.unused(value, claims))
+    if not pod.ended:
+        said = placed.notes_of(scheduler.state, pod, cause, allocated, slices)
+        notes = (*said, *placed.evicted(every, slices), *without.sentences)
     parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
-        return Conclusion("allocated", Headline(placed.headline(value))), parts
+        return Conclusion("allocated", Headline(placed.headline(pod))), parts
     return of_cause("allocated" if cause.passing else "failing", cause), parts
 
 

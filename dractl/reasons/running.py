@@ -342,7 +342,7 @@ def _line(text: str) -> str:
 
 
 class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
-    """The kubelet reports devices of the pod as unhealthy. ``state`` is what its containers do."""
+    """The kubelet reports devices of the pod as unhealthy. ``stopped`` is a container that does not run."""
 
     page = ReasonPage(
         "device-unhealthy",
@@ -357,7 +357,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
 
     health: tuple[Health, ...]
     devices: tuple[str, ...] = ()
-    state: str = ""
+    stopped: Container | None = None
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = self.health[0]
@@ -365,7 +365,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
         more = f" and {len(self.health) - 1} more" if len(self.health) > 1 else ""
         verb = "are" if more else "is"
         why = f": {one.message}" if one.message else ""
-        state = f"; {self.state}" if self.state else ""
+        state = f"; {ended(self.stopped)}" if self.stopped is not None else ""
         return f"on {self.nodes[0]}, where {name} of claim {one.claim}{more} {verb} unhealthy{why}{state}"
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
