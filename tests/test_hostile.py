@@ -3,14 +3,28 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
+import subprocess
+import sys
+import tarfile
+import tracemalloc
+import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dractl.allocation import pools
 from dractl.capacity import placing
 from dractl.cli.main import main
+from dractl.manifests import yamltext
+from dractl.manifests.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).resolve().parent / "data" / "reliability"
 CLAIM = """apiVersion: resource.k8s.io/v1
@@ -192,3 +206,171 @@ def test_add_ignore_changes_nothing_the_second_time(
     once = (tmp_path / "a.yaml").read_text()
     main(["lint", "--isolated", "--add-ignore", "a.yaml"])
     assert (tmp_path / "a.yaml").read_text() == once
+
+
+# -- what is large, and what a few bytes make large --
+
+GROUP = {"apiVersion": "resource.k8s.io/v1"}
+CLASS = {**GROUP, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": []}}
+REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+
+
+def described(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {**GROUP, "kind": kind, "metadata": {"name": name, "namespace": "ml", "uid": name}, **more}
+
+
+def worker(name: str) -> dict[str, Any]:
+    allocatable = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
+
+
+def published(name: str, devices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    return described("ResourceSlice", name, spec={"driver": "x.example.com", "pool": pool, "devices": devices, **more})
+
+
+def dump(folder: Path, *objects: dict[str, Any]) -> str:
+    file = folder / "dump.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [CLASS, *objects]}))
+    return str(file)
+
+
+@pytest.mark.parametrize("command", [["explain", "ml/c"], ["devices"], ["fit", "claim/c", "-n", "ml"]])
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
+def test_more_constraints_than_an_api_server_takes(
+    kind: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DeviceConstraintsMaxSize of pkg/apis/resource/types.go."""
+    constraints = [{"matchAttribute": f"x.example.com/a{number}"} for number in range(8_000)]
+    spec = {"devices": {"requests": [REQUEST], "constraints": constraints}}
+    value = described(kind, "c", spec={"spec": spec} if kind == "ResourceClaimTemplate" else spec)
+    assert main([*command, "-f", dump(tmp_path, value), "--isolated"]) == 3
+    error = capsys.readouterr().err
+    assert f"constraints of this {kind} has 8,000 items; an API server takes at most 32" in error
+    assert "dump.json:1:" in error
+
+
+def test_devices_of_128_nodes_in_one_slice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    devices = [{"name": f"d{number}", "nodeName": f"n{number}"} for number in range(128)]
+    nodes = [worker(f"n{number}") for number in range(128)]
+    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
+    assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
+    assert "128 more fit" in capsys.readouterr().out
+
+
+def test_a_node_selector_of_a_device_is_read_once_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    matches = pools.node_matches
+    monkeypatch.setattr(pools, "node_matches", lambda *a: asked.append(a) or matches(*a))
+    devices = [{"name": f"d{number}", "nodeName": f"n{number % 4}"} for number in range(16)]
+    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    nodes = [worker(f"n{number}") for number in range(4)]
+    file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
+    assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
+    assert len(asked) <= 2 * 4 * 16  # whether the node has the slice, and which devices of it
+
+
+def test_many_devices_of_many_nodes_end_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(placing, "BUDGET", 100)
+    monkeypatch.setattr(placing.place, "__kwdefaults__", {**(placing.place.__kwdefaults__ or {}), "budget": 100})
+    devices = [{"name": f"d{number}", "allNodes": True} for number in range(128)]
+    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    nodes = [worker(f"n{number}") for number in range(4)]
+    file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
+    assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
+    assert "at least 5 more fit: the search ended undecided" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("allocatable", [True, False])
+def test_shared_devices_of_which_a_share_takes_nothing(
+    allocatable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(placing, "COPIES", 40 if not allocatable else placing.COPIES)
+    policy = {"default": "0", "validRange": {"min": "0"}}
+    capacity = {"memory": {"value": "80Gi", "requestPolicy": policy}}
+    node = worker("n1")
+    if not allocatable:
+        del node["status"]
+    devices = [{"name": "d", "allowMultipleAllocations": True, "capacity": capacity}]
+    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    file = dump(tmp_path, node, published("n1", devices, nodeName="n1"), template)
+    assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
+    said = "110 more fit" if allocatable else "at least 40 more fit: the search ended undecided"
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_more_nodes_than_are_rendered(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "--nodes", "10000", "--hardware", "dgx-h100", "-o", output, "--isolated"]) == 2
+    error = capsys.readouterr().err
+    assert "--nodes 10000 makes 180,000 devices of this hardware, of at most 10,000" in error
+    assert "--nodes 555 is within it" in error
+
+
+def zipped(file: Path, size: int) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(size >> 20):
+            archive.writestr(f"{number}.yaml", b"a: b\n" * (1 << 20) if number < 1 else bytes(1 << 20))
+
+
+def tarred(file: Path, size: int) -> None:
+    with tarfile.open(file, "w:gz", compresslevel=1) as archive:
+        entry = tarfile.TarInfo("a.yaml")
+        entry.size = size
+        archive.addfile(entry, io.BytesIO(bytes(size)))
+
+
+def one_member(file: Path, size: int) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.yaml", "w") as member:
+        for _ in range(size >> 20):
+            member.write(bytes(1 << 20))
+
+
+BOMBS: tuple[tuple[Callable[[Path, int], None], int, str], ...] = (
+    (zipped, 200 << 20, "expands to more than 128 MiB"),
+    (tarred, 200 << 20, "larger than 128 MiB"),
+    (one_member, 300 << 20, "no manifests found"),
+)
+
+
+@pytest.mark.parametrize(("make", "size", "said"), BOMBS, ids=["zip", "tar", "one member"])
+@pytest.mark.parametrize("command", [["lint"], ["explain", "-f"]])
+def test_an_archive_that_expands(
+    command: list[str], make: Callable[[Path, int], None], size: int, said: str, tmp_path: Path
+) -> None:
+    """Its end comes with little memory: a process that may have 500 MB answers."""
+    file = tmp_path / ("a.tar.gz" if make is tarred else "a.zip")
+    make(file, size)
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (500 << 20, 500 << 20));"
+        "sys.argv[0] = 'dractl'; from dractl.cli.main import run; run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command, str(file), "--isolated"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3 or (make is one_member and done.returncode == 0), done.stderr
+    assert "out of memory" not in done.stderr.lower()
+    assert said in done.stderr or (make is one_member and command[0] == "explain")
+
+
+def test_comments_without_end_take_little_memory(tmp_path: Path) -> None:
+    text = "# a\n" * 300_000
+    tracemalloc.start()
+    try:
+        found = list(yamltext.read(Source("a.yaml", text)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == []
+    assert peak < 4 * len(text)
+
+
+def test_findings_of_one_long_line_share_it() -> None:
+    """A List is one line where a program wrote it: each finding looks at that line."""
+    source = Source("a.json", "x" * 1_000 + "\ny")
+    assert source.line(1) is source.line(1)
+    assert [source.line(number) for number in (1, 2, 1, 3)] == ["x" * 1_000, "y", "x" * 1_000, ""]

@@ -17,7 +17,7 @@ from dractl.allocation.counters import build_counters
 from dractl.allocation.devices import NODE_OPERATIONS
 from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.matching import Criteria, Failure
-from dractl.allocation.nodes import SelectorFault, node_matches
+from dractl.allocation.pools import reached_from
 from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
 from dractl.model.names import RequestRef
 
@@ -389,17 +389,13 @@ class Builder:
     def _answers(self, criteria: Criteria, pool: Pool) -> list[Answer | str]:
         """Results of selectors, binding conditions and the devices' own node selection for a pool's devices."""
         answers: list[Answer | str] = list(self.matcher.ask_pool(criteria, pool))
+        everywhere = not any(item.spec.per_device_node_selection for item in pool.slices)
+        reached = () if everywhere else reached_from(self.devices.node, pool)
         for offset, candidate in enumerate(pool.devices):
             if self.devices.hiding_gate(candidate.device) is not None:
                 answers[offset] = False
             elif answers[offset] is True and candidate.slice.spec.per_device_node_selection:
-                device = candidate.device
-                try:
-                    answers[offset] = node_matches(
-                        self.devices.node, device.node_name, device.all_nodes, device.node_selector
-                    )
-                except SelectorFault as fault:
-                    answers[offset] = str(fault)
+                answers[offset] = reached[offset]
         return answers
 
     def _every(

@@ -105,6 +105,7 @@ class SliceIndex:
         self._by_pool: dict[PoolID, list[int]] = {}
         self._built: dict[Hashable, Pool] = {}
         self._ignored: dict[int, bool] = {}
+        self._gathered: dict[Hashable, tuple[Pool, ...]] = {}
         for number, slice_ in enumerate(self.slices):
             spec = slice_.spec
             self._by_pool.setdefault((spec.driver, spec.pool.name), []).append(number)
@@ -118,6 +119,12 @@ class SliceIndex:
 
         Raises AttemptFailed if the scheduler fails.
         """
+        key = _node_key(node)
+        if key not in self._gathered:
+            self._gathered[key] = self._gather(node)
+        return self._gathered[key]
+
+    def _gather(self, node: Node) -> tuple[Pool, ...]:
         own = self._by_node.get(node.metadata.name, [])
         numbers = [*own, *self._shared] if self.behaviour.ordered else sorted([*own, *self._shared])
         relevant = [n for n in numbers if not self._ignore(n) and self._relevant(n, node)]
@@ -275,6 +282,28 @@ class SliceIndex:
         pool.counter_sets = sets
         checked = own if self.behaviour.counter_slices_everywhere else device_slices
         return _dangling_counter(sets, checked) or _dangling_counter(sets, others)
+
+
+def _node_key(node: Node) -> Hashable:
+    """What node selectors read of a node."""
+    return node.metadata.name, tuple(node.metadata.labels.items())
+
+
+def reached_from(node: Node, pool: Pool) -> tuple[bool | str, ...]:
+    """For each device of a pool whether its own node selection has the node; upstream's words for a selector that
+    cannot be parsed."""
+    key = ("nodes", _node_key(node))
+    if key not in pool.memory:
+        pool.memory[key] = tuple([_reached_from(node, candidate.device) for candidate in pool.devices])
+    reached: tuple[bool | str, ...] = pool.memory[key]
+    return reached
+
+
+def _reached_from(node: Node, device: Device) -> bool | str:
+    try:
+        return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+    except SelectorFault as fault:
+        return str(fault)
 
 
 _OBSOLETE = Pool("", "", 0, 0, 0)

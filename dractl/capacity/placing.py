@@ -37,6 +37,7 @@ BUDGET = 100_000
 COPIES = 600
 """Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred at most; without the
 node's own limit, claims that use up nothing (adminAccess) fit any number of times."""
+_DEVICES = 32  # devices of several nodes that take as long as the rest of an attempt
 _EASY = 250, 500  # copies on a node, and in turn, up to which an attempt costs about the same
 
 
@@ -195,12 +196,19 @@ def _spent(copies: int) -> int:
     return copies + 1 + max(0, copies - _EASY[0]) ** 2
 
 
+def _weight(state: ClusterState) -> int:
+    """What an attempt on a node takes of the budget: more where many devices are none of a node alone, as all of them
+    are looked at for every node."""
+    shared = [item for item in state.all("ResourceSlice").values() if not text_at(item, "spec", "nodeName")]
+    return 1 + sum(len(maps_at(item, "spec", "devices")) for item in shared) // _DEVICES
+
+
 def _in_turn(
     subject: Copies, scheduler: Scheduler, filled: _Filled, limit: Limit, budget: int, tell: Callable[[str], None]
 ) -> Fit:
     """Goes on with the whole cluster until a copy stays pending; after islands were filled that is at once."""
     copies, nodes = filled.copies, filled.nodes
-    attempts = 0
+    attempts, each = 0, _weight(scheduler.state)
     while True:
         if copies >= limit.copies:
             stops = () if limit.refusal is None else (limit.refusal,)
@@ -208,7 +216,7 @@ def _in_turn(
         pod = subject.copy(copies + 1)
         attempt = scheduler.pod(pod, recreated=True)
         free = free_nodes(attempt)
-        attempts += max(1, len(attempt.nodes)) + max(0, copies - filled.copies - _EASY[1])
+        attempts += max(1, len(attempt.nodes)) * each + max(0, copies - filled.copies - _EASY[1])
         if filled.undecided or not free or attempt.late is not None or attempts > budget:
             undecided = filled.undecided or bool(free and attempt.late is None)
             return Fit(subject, copies, _counted(scheduler.nodes, nodes), scheduler.state, attempt, undecided)

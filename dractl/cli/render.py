@@ -165,6 +165,8 @@ def _known_hardware(output: str) -> str:
     return hardware_list.to_text(terminal.canvas())
 
 
+_MOST_DEVICES = 10_000  # a few seconds of work
+
 # Node names are DNS subdomains: k8s.io/apimachinery/pkg/util/validation IsDNS1123Subdomain.
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 
@@ -181,8 +183,15 @@ def _node_name(given: str | None, machine: Machine, *, live: bool) -> str:
 
 
 def _render(machine: Machine, options: Options, drivers: list[str], nodes: int, *, device_classes: bool) -> Rendering:
+    first = render(machine, options, drivers, device_classes=device_classes)
     if nodes == 1:
-        return render(machine, options, drivers, device_classes=device_classes)
+        return first
+    devices = nodes * sum(len(item["spec"].get("devices", ())) for item in first.slices)
+    if devices > _MOST_DEVICES:
+        raise UsageError(
+            f"--nodes {nodes} makes {devices:,} devices of this hardware, of at most {_MOST_DEVICES:,}",
+            hint=f"--nodes {max(1, nodes * _MOST_DEVICES // devices)} is within it; --driver renders fewer of a node",
+        )
     parts = []
     for number in range(1, nodes + 1):
         name = f"{options.node_name.removesuffix('-1')}-{number}"

@@ -14,6 +14,7 @@ from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
 from dractl.model import DecodeError, decode, pod_templates
 from dractl.model.paths import at as at
+from dractl.validation.claims import MAX_CONSTRAINTS
 from dractl.validation.violation import dotted
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class ClusterState:
                 raise _unnamed(document)
             if (path := _unnameable(value)) is not None:
                 raise _no_name(document, path)
+            if (path := _overfull(value)) is not None:
+                raise _too_many(document, path)
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
 
     # -- objects as they were read --
@@ -331,6 +334,28 @@ def _no_name(document: Document, path: Path) -> InputError:
         f"{dotted(path)} of this {document.kind} {holds}; no API server takes such a name",
         place=f"{place.file}:{place.line}:{place.column}",
         hint="dractl lint says what is allowed in a name",
+    )
+
+
+_CLAIMS: Final[Mapping[str, Path]] = {
+    "ResourceClaim": ("spec", "devices", "constraints"),
+    "ResourceClaimTemplate": ("spec", "spec", "devices", "constraints"),
+}
+
+
+def _overfull(value: Mapping[str, Any]) -> Path | None:
+    """Where a claim has more constraints than an API server takes: each is compared on every device of every node."""
+    path = _CLAIMS.get(str(value.get("kind")))
+    constraints = at(value, *path) if path is not None else None
+    return path if isinstance(constraints, list) and len(constraints) > MAX_CONSTRAINTS else None
+
+
+def _too_many(document: Document, path: Path) -> InputError:
+    place = document.locate(path)
+    number = len(at(document.value, *path))
+    return InputError(
+        f"{dotted(path)} of this {document.kind} has {number:,} items; an API server takes at most {MAX_CONSTRAINTS}",
+        place=f"{place.file}:{place.line}:{place.column}",
     )
 
 

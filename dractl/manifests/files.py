@@ -27,8 +27,8 @@ _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", 
 """Text that often has manifests within, and is none."""
 MAX_FILE = 256 * 1024 * 1024
 """Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""
-MAX_ARCHIVE = 4 * MAX_FILE
-"""Bytes of all manifests of one archive together."""
+MAX_ARCHIVE = 128 * 1024 * 1024
+"""Bytes of all manifests of one archive together: they are held unpacked, as bytes, as text and as values."""
 MAX_MEMBERS = 2_000_000
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
@@ -340,11 +340,11 @@ class _Budget:
         if self.members < 0:
             raise InputError(f"more than {MAX_MEMBERS} members", place=self.name)
 
-    def read(self, file: IO[bytes]) -> bytes | None:
-        """The file's bytes, or None if it alone is too large."""
-        data = file.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
+    def read(self, file: IO[bytes], size: int) -> bytes | None:
+        """The file's bytes, or None if it alone is too large by the ``size`` that the archive says."""
+        if size > MAX_FILE:
             return None
+        data = file.read(self.bytes + 1)
         self.bytes -= len(data)
         if self.bytes < 0:
             raise InputError(f"expands to more than {MAX_ARCHIVE // 2**20} MiB", place=self.name)
@@ -359,7 +359,7 @@ def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
                 budget.member()
                 if member.isreg() and member.name.endswith(MANIFEST_SUFFIXES):
                     file = archive.extractfile(member)
-                    found.append((member.name, budget.read(file) if file is not None else b""))
+                    found.append((member.name, budget.read(file, member.size) if file is not None else b""))
     except damage() as error:
         raise InputError(f"not a complete tar archive: {_reason(error)}", place=name) from None
     yield from _members(name, found)
@@ -377,7 +377,7 @@ def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
                     locked.append(Skipped(_member_name(name, member.filename), "encrypted"))
                     continue
                 with archive.open(member) as file:
-                    found.append((member.filename, budget.read(file)))
+                    found.append((member.filename, budget.read(file, member.file_size)))
     except damage() as error:
         raise InputError(f"not a complete zip archive: {_reason(error)}", place=name) from None
     yield from locked

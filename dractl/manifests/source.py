@@ -26,12 +26,13 @@ class Position(Struct, frozen=True, order=True):
 class Source:
     """One file's text under the name that the user knows. Its line table is made on first use."""
 
-    __slots__ = ("_starts", "name", "text")
+    __slots__ = ("_shown", "_starts", "name", "text")
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self.text = text
         self._starts: list[int] | None = None
+        self._shown: tuple[int, str] = 0, ""  # the line that was asked for last: one line may have many findings
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
@@ -63,6 +64,9 @@ class Source:
         starts = self._line_starts()
         if not 1 <= number <= len(starts):
             return ""
-        end = starts[number] if number < len(starts) else len(self.text)
-        # Bytes that are not UTF-8 are kept as lone surrogates (see text.decode), which no terminal can show.
-        return re.sub("[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))
+        if number != self._shown[0]:
+            end = starts[number] if number < len(starts) else len(self.text)
+            # Bytes that are not UTF-8 are kept as lone surrogates (see text.decode), which no terminal can show.
+            text = re.sub("[\ud800-\udfff]", "\ufffd", self.text[starts[number - 1] : end].rstrip("\r\n"))
+            self._shown = number, text
+        return self._shown[1]

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 _DEFINITION = r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
 _HELM_SOURCE = r"(?m)^# Source: (\S[^\r\n]*)"
-_BLANK_OR_COMMENT = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*")
+_BLANK_OR_COMMENT = re.compile(
+    r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*+"
+)  # possessive: to go back takes 400 bytes a line
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
 _PLAIN = ""  # the tag of scalars without one, where their text decides
 
