@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dractl.allocation import Allocated, as_json
-from dractl.cluster.podgroups import shared_claim
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
+from dractl.cluster.podgroups import shared_claims
+from dractl.cluster.state import list_at, map_at, text_at
 from dractl.scheduler.preenqueue import enter
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def _reserved(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 def _user(state: ClusterState, pod: Raw, pod_claim: str) -> dict[str, Any]:
     """The consumer that a pod's claim is reserved for: its PodGroup if the group shares the claim, else the pod."""
-    entry = next((e for e in maps_at(pod, "spec", "resourceClaims") if e.get("name") == pod_claim), {})
-    shared = shared_claim(state, pod, entry) if entry else None
+    shared = shared_claims(state, pod).get(pod_claim)
     if shared is None:
         return _itself(pod)
     group = shared[1]["metadata"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cluster.kinds import kind_of, not_found
-from dractl.cluster.podgroups import shared_claim
+from dractl.cluster.podgroups import shared_claims
 from dractl.cluster.state import at, map_at, maps_at
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import hardware
@@ -137,5 +137,5 @@ def _fresh(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
 
 def shares_claims(state: ClusterState, pod: Raw) -> bool:
     """True if all copies share a claim: one that the pod names, or one of its PodGroup."""
-    entries = maps_at(pod, "spec", "resourceClaims")
-    return any(entry.get("resourceClaimName") or shared_claim(state, pod, entry) is not None for entry in entries)
+    named = any(entry.get("resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims"))
+    return named or bool(shared_claims(state, pod))

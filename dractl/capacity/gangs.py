@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.capacity.replicas import first_of
-from dractl.cluster.podgroups import group_of, members, minimum, object_of
 from dractl.cluster.pods import scheduler_name
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.scheduler.attempt import Scheduler
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import Features
     from dractl.capacity.replicas import Together
+    from dractl.cluster.podgroups import PodGroup
     from dractl.cluster.state import ClusterState
 
     Raw = Mapping[str, Any]
@@ -100,22 +100,19 @@ Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoDomain | TooFewFit
 
 
 def waiting(
-    state: ClusterState, pod: Raw, features: Features, *, recreated: bool = False
+    state: ClusterState, pod: Raw, group: PodGroup | None, features: Features, *, recreated: bool = False
 ) -> Waiting | Undecided | None:
-    """Why the group of a pod of ``state`` waits; None if kube-scheduler would start it now, if the pod is in none, or
-    if the group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
-    found = object_of(pod)
-    if found is None:
+    """Why the ``group`` of a pod waits; None if kube-scheduler would start it now, if the pod is in none, or if the
+    group's object is not in the input. With ``recreated`` its pods are created again, with new claims."""
+    if group is None:
         return None
-    kind, key = found
-    name, value = "/".join((kind, *key)), state.get(kind, key)
+    name, value, least, topology = group.name, group.value, group.minimum, group.topology
     if value is None:
-        if kind in state.kinds:
+        if group.kind in state.kinds:
             return NoGroup(name)
         untried = text_at(pod, "metadata", "uid") and not maps_at(pod, "status", "conditions")
         return NoGroup(name, unseen=True) if untried and not text_at(pod, "spec", "nodeName") else None
-    least = minimum(state, key[0], group_of(pod))
-    own = members(state, pod)
+    own = group.members(state)
     if least is not None and len(own) < least:
         return TooFewPods(name, least, len(own))
     placed = [member for member in own if text_at(member, "spec", "nodeName")]
@@ -133,7 +130,6 @@ def waiting(
     text = _unequal(value, [*queued, *placed]) if features.has("groups-checked") else ""
     if text:
         return Unequal(name, text)
-    topology = topology_of(state, pod)
     missing = max((least or 1) - len(placed), 1 if topology else 0)
     if not tried or missing <= 0 or (least is None and not topology):
         return None
@@ -142,7 +138,7 @@ def waiting(
         return NoDomain(name, topology)
     best: tuple[Together, str] | None = None
     for domain, nodes in places.items():
-        reached = first_of(nodes, key[1], tried, features, missing)
+        reached = first_of(nodes, group.key[1], tried, features, missing)
         if reached.fits >= missing:
             return None
         if reached.undecided:
@@ -161,24 +157,17 @@ def waiting(
     )
 
 
-def unchecked(state: ClusterState, pod: Raw) -> Iterator[str]:
+def unchecked(group: PodGroup) -> Iterator[str]:
     """Sentences about what is not checked in the group of a pod that does not wait for it."""
-    found = object_of(pod)
-    if found is None:
-        return
-    kind, key = found
-    name, value = f"{kind} {'/'.join(key)}", state.get(kind, key)
-    if value is None:
+    name = group.name.replace("/", " ", 1)
+    if group.value is None:
         yield f"{name} is not in the input: whether its pods start together or not at all was not checked"
-    parent = text_at(value, "spec", "parentCompositePodGroupName")
-    if parent:
-        yield f"{name} is part of CompositePodGroup {parent}, which is not checked here"
-    topology = topology_of(state, pod)
-    if topology:
-        least = minimum(state, key[0], group_of(pod)) or 1
+    if group.parent:
+        yield f"{name} is part of CompositePodGroup {group.parent}, which is not checked here"
+    if group.topology:
         yield (
-            f"{name} keeps its pods on nodes with one value of {topology}: that was checked for "
-            f"{least} of them, not for each node that is named here"
+            f"{name} keeps its pods on nodes with one value of {group.topology}: that was checked for "
+            f"{group.minimum or 1} of them, not for each node that is named here"
         )
 
 
@@ -211,13 +200,6 @@ _PREEMPTS = "PreemptLowerPriority"
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def topology_of(state: ClusterState, pod: Raw) -> str:
-    """The node label of which the pods of a PodGroup must have one value; empty without a topology constraint."""
-    found = object_of(pod)
-    value = state.get(*found) if found is not None else None
-    return text_at(next(iter(maps_at(value, "spec", "schedulingConstraints", "topology")), {}), "key")
 
 
 def domains(state: ClusterState, topology: str, placed: Sequence[Raw]) -> dict[str, ClusterState]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from dractl.cluster.pods import ended
 from dractl.cluster.state import DEFAULT_NAMESPACE, at, map_at, maps_at, text_at
 
@@ -55,38 +57,71 @@ def object_of(pod: Raw) -> tuple[str, Key] | None:
     return kind, (text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group[0])
 
 
-def members(state: ClusterState, pod: Raw) -> list[Raw]:
-    """Pods of the same group that have not ended, ``pod`` included, the oldest first; each with its namespace."""
-    namespace, group = text_at(pod, "metadata", "namespace") or DEFAULT_NAMESPACE, group_of(pod)
-    found = [
-        (text_at(other, "metadata", "creationTimestamp"), key, other)
-        for key, other in state.all("Pod").items()
-        if key[0] == namespace and group_of(other) == group and not ended(other)
-    ]
-    return [
-        {**other, "metadata": {**map_at(other, "metadata"), "namespace": namespace}}
-        for _, _, other in sorted(found, key=lambda item: item[:2])
-    ]
+class PodGroup(Struct, frozen=True):
+    """The group that kube-scheduler places a pod with: kind and key of its object, and the object, None where the input
+    lacks it. ``own`` is what the pod says of it, ``minimum`` how many pods start together (None: it is no gang),
+    ``topology`` the node label of which its pods must have one value (empty: none)."""
+
+    kind: str
+    key: Key
+    value: Raw | None
+    own: tuple[str, ...]
+    minimum: int | None
+    topology: str
+
+    @property
+    def name(self) -> str:
+        """``Kind/namespace/name``."""
+        return "/".join((self.kind, *self.key))
+
+    @property
+    def parent(self) -> str:
+        """The CompositePodGroup that it is part of; empty without one."""
+        return text_at(self.value, "spec", "parentCompositePodGroupName")
+
+    def members(self, state: ClusterState) -> list[Raw]:
+        """Its pods that have not ended, the oldest first; each with its namespace."""
+        namespace = self.key[0]
+        found = [
+            (text_at(other, "metadata", "creationTimestamp"), key, other)
+            for key, other in state.all("Pod").items()
+            if key[0] == namespace and group_of(other) == self.own and not ended(other)
+        ]
+        return [
+            {**other, "metadata": {**map_at(other, "metadata"), "namespace": namespace}}
+            for _, _, other in sorted(found, key=lambda item: item[:2])
+        ]
 
 
-def shared_claim(state: ClusterState, pod: Raw, entry: Raw) -> tuple[str, Raw] | None:
-    """Name of the claim that all pods of a PodGroup share in place of one each, and the PodGroup; None if the pod's
-    ``entry`` of ``spec.resourceClaims`` is its own. An entry is the group's if name and template are the same (gate
+def podgroup(state: ClusterState, pod: Raw) -> PodGroup | None:
+    """The group that kube-scheduler places a pod with; None as :func:`object_of` says."""
+    found = object_of(pod)
+    if found is None:
+        return None
+    (kind, key), own, value = found, group_of(pod), state.get(*found)
+    topology = next(iter(maps_at(value, "spec", "schedulingConstraints", "topology")), {})
+    return PodGroup(kind, key, value, own, minimum(state, key[0], own), text_at(topology, "key"))
+
+
+def shared_claims(state: ClusterState, pod: Raw) -> dict[str, tuple[str, Raw]]:
+    """By the pod's name for a claim that all pods of its PodGroup share in place of one each, the name of the claim and
+    the PodGroup. An entry of ``spec.resourceClaims`` is the group's if name and template are the same (gate
     DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim BindTo)."""
     found = object_of(pod)
     group = state.get(*found) if found is not None else None
+    if group is None:
+        return {}
     own = ("name", "resourceClaimName", "resourceClaimTemplateName")
+    entries = [tuple(entry.get(key) for key in own) for entry in maps_at(pod, "spec", "resourceClaims")]
+    statuses = maps_at(group, "status", "resourceClaimStatuses")
+    made = {text_at(status, "name"): text_at(status, "resourceClaimName") for status in statuses}
+    shared: dict[str, tuple[str, Raw]] = {}
     for claim in maps_at(group, "spec", "resourceClaims"):
-        if group is not None and all(claim.get(key) == entry.get(key) for key in own):
+        if tuple(claim.get(key) for key in own) in entries:
             name = text_at(claim, "name")
-            made = {text_at(s, "name"): text_at(s, "resourceClaimName") for s in _claim_statuses(group)}
-            found_name = text_at(claim, "resourceClaimName") or made.get(name)
-            return found_name or f"{text_at(group, 'metadata', 'name')}-{name}", group
-    return None
-
-
-def _claim_statuses(group: Raw) -> list[Raw]:
-    return maps_at(group, "status", "resourceClaimStatuses")
+            named = text_at(claim, "resourceClaimName") or made.get(name)
+            shared.setdefault(name, (named or f"{text_at(group, 'metadata', 'name')}-{name}", group))
+    return shared
 
 
 def belongs(state: ClusterState, pod: Raw, kind: str, name: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.alignment import Aligner
 from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
 from dractl.cluster.devices import Devices
-from dractl.cluster.podgroups import object_of
+from dractl.cluster.podgroups import object_of, podgroup
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import text_at
 from dractl.explain import inquire, settled
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dractl.allocation import Features
+    from dractl.cluster.podgroups import PodGroup
     from dractl.cluster.state import ClusterState, Key
     from dractl.explain.case import Case
     from dractl.explain.conclude import Conclusion
@@ -71,7 +72,7 @@ class Explainer:
         self.options = options or Options()
         self.scheduler = Scheduler(state, features)
         self.devices = Devices(state, self.scheduler.slices)
-        self.groups: dict[tuple[str, Key], Gang] = {}
+        self.groups: dict[str, Gang] = {}
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -180,18 +181,18 @@ class Explainer:
     def group(self, question: Question) -> Gang:
         """The group that kube-scheduler places a pod with; looked at once for all its pods."""
         pod = self.state.get("Pod", question.key)
-        named = None if pod is None else object_of(_named(pod, question.key))
-        if pod is None or named is None:
+        member = None if pod is None else _named(pod, question.key)
+        group = None if member is None else podgroup(self.state, member)
+        if member is None or group is None:
             return NO_GANG
-        if named not in self.groups:
-            self.groups[named] = self._looked_at(_named(pod, question.key))
-        return self.groups[named]
+        if group.name not in self.groups:
+            self.groups[group.name] = self._looked_at(member, group)
+        return self.groups[group.name]
 
-    def _looked_at(self, member: Raw) -> Gang:
-
-        waits = waiting(self.state, member, self.features)
+    def _looked_at(self, member: Raw, group: PodGroup) -> Gang:
+        waits = waiting(self.state, member, group, self.features)
         if waits is None:
-            return Gang(notes=tuple(unchecked(self.state, member)))
+            return Gang(notes=tuple(unchecked(group)))
         if isinstance(waits, Undecided):
             name = waits.group.replace("/", " ", 1)
             started = f"{waits.fits} of the {waits.minimum} pods with which {name} starts fit"
@@ -238,7 +239,10 @@ class Explainer:
 
         def starts(state: ClusterState, features: Features) -> bool:
             pod = state.get("Pod", question.key)
-            return pod is None or waiting(state, _named(pod, question.key), features, recreated=True) is None
+            if pod is None:
+                return True
+            member = _named(pod, question.key)
+            return waiting(state, member, podgroup(state, member), features, recreated=True) is None
 
         return starts
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from msgspec import Struct
 
-from dractl.cluster.podgroups import shared_claim
+from dractl.cluster.podgroups import shared_claims
 from dractl.cluster.pods import event_about, is_new
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.scheduler.admission import admission
@@ -118,13 +118,14 @@ def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
     pod = cast("Pod", state.decode(value))
     namespace = pod.metadata.namespace or _namespace_of(state, value)
     creates_claims = recreated or not pod.metadata.uid
+    shared = shared_claims(state, value) if creates_claims else {}
     claims: list[PodClaim] = []
     stops: list[Stop] = []
     if pod.spec.scheduling_gates:
         queue = text_at(value, "metadata", "labels", _QUEUE)
         stops.append(SchedulingGated(pod.spec.scheduling_gates, f"{namespace}/{queue}" if queue else ""))
     for reference in pod.spec.resource_claims:
-        claim, found = _resolve(state, value, pod, namespace, reference, creates_claims)
+        claim, found = _resolve(state, value, pod, namespace, reference, creates_claims, shared.get(reference.name))
         if claim is not None:
             claims.append(claim)
         stops += found
@@ -136,7 +137,13 @@ def _namespace_of(state: ClusterState, pod: Raw) -> str:
 
 
 def _resolve(
-    state: ClusterState, value: Raw, pod: Pod, namespace: str, reference: PodResourceClaim, creates_claims: bool
+    state: ClusterState,
+    value: Raw,
+    pod: Pod,
+    namespace: str,
+    reference: PodResourceClaim,
+    creates_claims: bool,
+    shared: tuple[str, Raw] | None,
 ) -> tuple[PodClaim | None, list[Stop]]:
     name, template = reference.name, reference.resource_claim_template_name
     if reference.resource_claim_name:
@@ -147,8 +154,6 @@ def _resolve(
         return None, [ClaimUnsetSource(name, old_form)]
     statuses = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
     if creates_claims:
-        entry = next((e for e in maps_at(value, "spec", "resourceClaims") if e.get("name") == name), {})
-        shared = shared_claim(state, value, entry)
         if shared is not None:
             return _of_group(state, namespace, reference, *shared)
         return _instantiate(state, pod, namespace, name, template)

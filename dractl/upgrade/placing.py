@@ -12,7 +12,7 @@ from dractl.capacity import copies
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.managers import of_object
-from dractl.cluster.podgroups import object_of
+from dractl.cluster.podgroups import podgroup
 from dractl.cluster.pods import DEFAULT_SCHEDULER, consumers, ended, is_pending, scheduler_name
 from dractl.cluster.state import GROUPS, map_at, maps_at, owning_pods, text_at
 from dractl.model import pod_templates
@@ -179,8 +179,9 @@ def outcome(scheduler: Scheduler, subject: Subject) -> Outcome:
             released = scheduler.state.replace("ResourceClaim", given.key, without_allocation(given.value))
             scheduler = scheduler.after(released)
             attempt = scheduler.pod(subject.pod, recreated=subject.runs)
-        alone = object_of(subject.pod) is None or not attempt.fits
-        starts = alone or waiting(scheduler.state, subject.pod, scheduler.features, recreated=subject.runs) is None
+        state, pod, group = scheduler.state, subject.pod, podgroup(scheduler.state, subject.pod)
+        alone = group is None or not attempt.fits
+        starts = alone or waiting(state, pod, group, scheduler.features, recreated=subject.runs) is None
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
     open_ = tuple(node.name for node in attempt.nodes if node.asked and isinstance(node.outcome, Exhausted))
     return Outcome(scheduler, attempt, attempt.fits and starts, nodes, open_)

@@ -11,7 +11,7 @@ from dractl.capacity.binding import bound
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.changes import Delete, apply
-from dractl.cluster.podgroups import members, object_of
+from dractl.cluster.podgroups import object_of, podgroup
 from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.scheduler.snapshot import PodInfo
@@ -98,10 +98,12 @@ def _starts(scheduler: Scheduler, entry: Entry) -> bool:
     """True if the group of a pod starts. Its other pods keep the claims that they have, whatever their templates would
     make now."""
     state, pod = scheduler.state, _complete(entry)
-    others = [other for other in members(state, pod) if text_at(other, "metadata", "name") != entry.key[1]]
+    group = podgroup(state, pod)
+    members = group.members(state) if group is not None else []
+    others = [other for other in members if text_at(other, "metadata", "name") != entry.key[1]]
     if any(_outdated(state, entry.key[0], other) for other in others if is_pending(other)):
         return False
-    return waiting(state, pod, scheduler.features) is None
+    return waiting(state, pod, group, scheduler.features) is None
 
 
 def _outdated(state: ClusterState, namespace: str, pod: Raw) -> bool:

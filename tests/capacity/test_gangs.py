@@ -9,6 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.capacity import place, subject
 from dractl.capacity.gangs import HeldBack, NoDomain, NoGroup, TooFewFit, TooFewPods, Unequal, waiting
+from dractl.cluster import podgroups
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import node, pod, request, state_of
 
@@ -54,7 +55,7 @@ def made(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def asked(state: ClusterState, release: str = "1.37", name: str = "ring-0") -> Waiting | None:
     found = state.get("Pod", ("ml", name))
     assert found is not None
-    return waiting(state, found, Features.for_release(release))
+    return waiting(state, found, podgroups.podgroup(state, found), Features.for_release(release))
 
 
 def test_a_gang_waits_until_its_minimum_fits() -> None:
@@ -106,7 +107,8 @@ def test_pods_of_other_priority_are_refused_from_1_37_on() -> None:
     """1.37 says so in the pods' condition; 1.36 placed both."""
     state = state_of(GPU, ONE, *NODES, podgroup(gang(2)), *made(ring(1)), *made(ring(1, 1, priority=2_000_000_000)))
     text = "all pods in a single pod group should have the same priority as the pod group's priority, got 2000000000"
-    found = waiting(state, state.all("Pod")["ml", "ring-0"], Features.for_release("1.37"), recreated=True)
+    pod = state.all("Pod")["ml", "ring-0"]
+    found = waiting(state, pod, podgroups.podgroup(state, pod), Features.for_release("1.37"), recreated=True)
     assert isinstance(found, Unequal)
     assert found.text == f"{text} and 0"
 

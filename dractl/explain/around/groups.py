@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from dractl.alignment import across
 from dractl.capacity import together
-from dractl.capacity.gangs import domains, topology_of
+from dractl.capacity.gangs import domains
 from dractl.cluster.kinds import kind_of
-from dractl.cluster.podgroups import group_of, minimum
+from dractl.cluster.podgroups import group_of, minimum, podgroup
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods, refusal
@@ -177,7 +177,8 @@ def _group(
     near = across(explainer.aligner, on_nodes) if len(on_nodes) > 1 else None
     if not waiting:
         return Group(name, replicas, placed, 0, minimum=least, across=near)
-    topology = topology_of(explainer.state, waiting[0])
+    of_one = podgroup(explainer.state, waiting[0])
+    topology = of_one.topology if of_one is not None else ""
     own = name.rpartition("/")[2]
     places = domains(explainer.state, topology, on_nodes) or {"": explainer.state}
     reached = {where: together(nodes, own, waiting, explainer.features, tell) for where, nodes in places.items()}
