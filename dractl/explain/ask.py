@@ -17,7 +17,8 @@ from dractl.errors import InputError, UsageError
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.extended import provided, wanted
+from dractl.scheduler.extended import provided
+from dractl.scheduler.snapshot import PodInfo
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
@@ -210,7 +211,7 @@ def _concerned(pod: Raw, provided: Container[str], published: AbstractSet[str] =
         return True
     return any(
         name in provided or name.startswith(IMPLICIT_PREFIX) or not published.isdisjoint(drivers_of(name))
-        for name in wanted(pod)
+        for name in PodInfo(pod).extended
     )
 
 

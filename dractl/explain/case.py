@@ -13,7 +13,6 @@ from dractl.explain.shown import reason_of
 from dractl.reasons.limits import drivers_named
 from dractl.reasons.misfits import Evaluated, Saw
 from dractl.reasons.phrases import Names, Scope
-from dractl.scheduler.extended import as_written
 from dractl.scheduler.rejection import Untolerated
 
 if TYPE_CHECKING:
@@ -39,12 +38,13 @@ _MANY = 64  # with more nodes than this, those with the same answer share one
 class Case(Struct, frozen=True):
     """One subject in one cluster.
 
-    ``claims`` are the subject's by ``namespace/name``, ``own`` their keys. ``groups`` are nodes that get the same
-    answer, ``surveys`` what the first node of each group offers, where anything is to be allocated.
-    ``refusals`` are all filters that refuse a node, of which the scheduler reports the first.
+    ``pod`` is the subject, if it is a pod. ``claims`` are the subject's by ``namespace/name``, ``own`` their keys.
+    ``groups`` are nodes that get the same answer, ``surveys`` what the first node of each group offers, where anything
+    is to be allocated. ``refusals`` are all filters that refuse a node, of which the scheduler reports the first.
     """
 
     question: Question
+    pod: PodInfo
     scheduler: Scheduler
     attempt: Attempt
     devices: Devices
@@ -60,11 +60,6 @@ class Case(Struct, frozen=True):
     def state(self) -> ClusterState:
         """The cluster."""
         return self.scheduler.state
-
-    @property
-    def pod(self) -> PodInfo:
-        """The subject, if it is a pod."""
-        return self.scheduler.snapshot.pod(self.question.value)
 
     @property
     def own(self) -> set[Key]:
@@ -156,18 +151,20 @@ class Case(Struct, frozen=True):
 
 def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt: Attempt) -> Case:
     """The case of a question, with a survey for each group of nodes that gets the same answer."""
+    pod = scheduler.snapshot.pod(question.value)
     special = (c for n in attempt.nodes[:1] for c in n.claims)
     claims = {c.full_name: c for c in (*attempt.claims, *special)}
     called = {name: c.name or c.key[1] for name, c in claims.items() if c.key[1] != CLAIM_NAME}
-    refusals = {v.name: _refusals(scheduler, question, v.name) for v in attempt.nodes if v.rejection is not None}
+    refusals = {v.name: _refusals(scheduler, pod, v.name) for v in attempt.nodes if v.rejection is not None}
     groups = () if attempt.stopped else _groups(attempt.nodes, refusals)
     return Case(
         question,
+        pod,
         scheduler,
         attempt,
         devices,
         claims,
-        Names(called, as_written(question.value)),
+        Names(called, pod.written),
         groups,
         {v.name: _survey(scheduler, v) for v, *_ in groups if v.outcome is not None},
         {item.metadata.name or "": item for item in scheduler.state.classes},
@@ -176,10 +173,10 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
     )
 
 
-def _refusals(scheduler: Scheduler, question: Question, node: str) -> tuple[Rejection, ...]:
+def _refusals(scheduler: Scheduler, pod: PodInfo, node: str) -> tuple[Rejection, ...]:
     """Every filter that refuses a node. A cordoned node has a taint that says the same (pkg/controller/nodelifecycle):
     it is not a second cause."""
-    found = scheduler.refusals(question.value, node)
+    found = scheduler.refusals(pod, node)
     if not any(refused.plugin == "NodeUnschedulable" for refused in found):
         return found
     without = ((r, tuple(unmet for unmet in r.unmet if not _of_cordon(unmet))) for r in found)

@@ -348,7 +348,7 @@ def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.unchecked_volumes(case)))
     message = _message(case)
-    foreign = unchecked(message or "", volumes=case.scheduler.volumes(case.question.value).known)
+    foreign = unchecked(message or "", volumes=case.scheduler.volumes(case.pod).known)
     fitting = [n for n in diagnosis.found if n.verdict == "allocatable"] if conclusion.fits else []
     if conclusion.fits and message:
         other = _other_release(case, message)

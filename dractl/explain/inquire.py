@@ -12,8 +12,8 @@ from dractl.explain.diagnose.nodes import allocation_of
 from dractl.explain.diagnose.pods import failure_text
 from dractl.explain.unread import Blind, blind_to, compares_devices, founded
 from dractl.scheduler.binding import failure, without_allocation
-from dractl.scheduler.extended import as_written, wanted
 from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt
 
 if TYPE_CHECKING:
@@ -59,16 +59,16 @@ def of_pod(scheduler: Scheduler, inquiry: Inquiry) -> Attempted:
     nodes may be read, and what the scheduler says."""
     state, rights = scheduler.state, scheduler.state.rights
     question = inquiry.question
-    pod = question.value
-    entry = enter(state, pod) if rights.unread else None
+    pod = scheduler.snapshot.pod(question.value)
+    entry = enter(state, question.value) if rights.unread else None
     compares = entry is None or _comparable(scheduler, entry)
     hides = False
     if entry is None or compares:
-        attempt = inquiry.attempt or scheduler.pod(pod)
+        attempt = inquiry.attempt or scheduler.pod(question.value)
         claims, stops = attempt.claims, attempt.stopped
     else:
         claims, stops = entry.claims, entry.stops
-        hides = bool(rights.hidden("DeviceClass") and wanted(pod))  # a class may provide the extended resource
+        hides = bool(rights.hidden("DeviceClass") and pod.extended)  # a class may provide the extended resource
         real = founded(stops, rights)
         stopped = Attempt(claims, real, message=entry.condition)
         attempt = stopped if real or hides else scheduler.beside_claims(pod, claims)
@@ -120,5 +120,5 @@ def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
         *question.key,
         {text_at(r, "name"): None for r in references} | {c.name: c.key[1] for c in claims if c.name},
         {name: template for name, template in templates.items() if template},
-        as_written(question.value),
+        PodInfo(question.value).written,
     )

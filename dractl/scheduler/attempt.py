@@ -22,7 +22,7 @@ from dractl.errors import Unsupported
 from dractl.model import RequestRef, Target
 from dractl.scheduler import condition
 from dractl.scheduler.binding import failure
-from dractl.scheduler.extended import special_claim, wanted
+from dractl.scheduler.extended import special_claim
 from dractl.scheduler.groups import Groups, Held, names_read
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.prebind import late
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dractl.model import Node, ResourceSlice
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.snapshot import NodeInfo
+    from dractl.scheduler.snapshot import NodeInfo, PodInfo
     from dractl.scheduler.volumes import Volumes
 
     Raw = Mapping[str, Any]
@@ -152,13 +152,13 @@ class Scheduler:
         entry = enter(self.state, pod, recreated=recreated)
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
-        return self._attempt(pod, entry.claims, among)
+        return self._attempt(self.snapshot.pod(pod), entry.claims, among)
 
     def claim(self, claim: PodClaim) -> Attempt:
         """The attempt for a claim by itself, as if a pod without any other wish used it."""
         return self._attempt(None, (claim,))
 
-    def beside_claims(self, pod: Raw, claims: tuple[PodClaim, ...]) -> Attempt:
+    def beside_claims(self, pod: PodInfo, claims: tuple[PodClaim, ...]) -> Attempt:
         """The attempt for a pod as if every claim that is still to be allocated could be, on any node: its volumes, the
         node filters, and where allocated claims can be used."""
         unusable = self.volumes(pod).stop
@@ -168,30 +168,32 @@ class Scheduler:
             return Attempt(claims)
         return self._attempt(pod, tuple(claim for claim in claims if claim.allocated))
 
-    def refusals(self, pod: Raw, node: str) -> tuple[Rejection, ...]:
+    def refusals(self, pod: PodInfo, node: str) -> tuple[Rejection, ...]:
         """Every filter before DRA that refuses a node; the scheduler itself reports the first."""
         if node not in self.snapshot.nodes:
             return ()
         filters, _ = self._filters(pod, self._delegated(pod))
         return tuple(filters.refusals(self.snapshot.nodes[node]))
 
-    def volumes(self, pod: Raw) -> Volumes:
+    def volumes(self, pod: PodInfo) -> Volumes:
         """The PersistentVolumeClaims of a pod."""
         return self._filters(pod, self._delegated(pod))[0].volumes
 
-    def _delegated(self, pod: Raw | None) -> frozenset[str]:
+    def _delegated(self, pod: PodInfo | None) -> frozenset[str]:
         """The resources of a pod that NodeResourcesFit leaves to DRA."""
         if pod is None or "DRAExtendedResource" not in self.features.on:
             return frozenset()
-        return delegated_resources(self.state.classes, self.features).intersection(self.snapshot.pod(pod).requests)
+        return delegated_resources(self.state.classes, self.features).intersection(pod.requests)
 
-    def _mapped(self, pod: Raw | None) -> bool:
+    def _mapped(self, pod: PodInfo | None) -> bool:
         """True if a class provides an extended resource that the pod wants."""
         if pod is None or "DRAExtendedResource" not in self.features.on:
             return False
-        return not backing_classes(self.state.classes, self.features).keys().isdisjoint(wanted(pod))
+        return not backing_classes(self.state.classes, self.features).keys().isdisjoint(pod.extended)
 
-    def _attempt(self, pod: Raw | None, claims: tuple[PodClaim, ...], among: Collection[str] | None = None) -> Attempt:
+    def _attempt(
+        self, pod: PodInfo | None, claims: tuple[PodClaim, ...], among: Collection[str] | None = None
+    ) -> Attempt:
         unusable = None if pod is None else self.volumes(pod).stop
         if unusable is not None and self.nodes:
             said = condition.whole_pod_error(len(self.nodes), unusable.text)
@@ -210,6 +212,7 @@ class Scheduler:
         if self._wide is None or (names is not None and names <= self._wide):
             names = self._wide
         self._asked = names
+        decoded = self.state.decode(pod.value) if mapped and pod is not None else None
         verdicts = []
         known: dict[Hashable, Verdict | None] = {}
         for name, node in self.nodes.items():
@@ -217,21 +220,22 @@ class Scheduler:
                 continue
             here = open_claims
             group = self._groups.key(node, names, self.held.in_use)
-            if mapped and pod is not None:
-                special = special_claim(self.state, pod, node, self.features)
+            if decoded is not None:
+                special = special_claim(self.state, decoded, node, self.features)
                 here = here if special is None else (*here, special)
                 group = (group, None if special is None or special.claim is None else repr(special.claim.spec))
             verdicts.append(self._node(name, node, rejections, allocated, here, group, known))
         return self._conclude(pod, claims, tuple(verdicts), delegated, mapped=mapped)
 
-    def _filters(self, pod: Raw, delegated: frozenset[str]) -> tuple[NodeFilters, _Refused]:
+    def _filters(self, pod: PodInfo, delegated: frozenset[str]) -> tuple[NodeFilters, _Refused]:
         """The filters for a pod, and the first one that refuses each node."""
-        known = self.filtered.get((id(pod), delegated))
-        if known is None or known[0] is not pod:
-            filters = NodeFilters(self.snapshot, self.snapshot.pod(pod), self.features, delegated=delegated)
-            older = self._older.get((id(pod), delegated))
-            refused = _Refused(filters, None if older is None or older[0] is not pod else older[2])
-            known = self.filtered[id(pod), delegated] = pod, filters, refused
+        value = pod.value
+        known = self.filtered.get((id(value), delegated))
+        if known is None or known[0] is not value:
+            filters = NodeFilters(self.snapshot, pod, self.features, delegated=delegated)
+            older = self._older.get((id(value), delegated))
+            refused = _Refused(filters, None if older is None or older[0] is not value else older[2])
+            known = self.filtered[id(value), delegated] = value, filters, refused
         return known[1], known[2]
 
     def _names_read(self, claims: tuple[PodClaim, ...]) -> frozenset[str] | None:
@@ -297,7 +301,7 @@ class Scheduler:
 
     def _conclude(
         self,
-        pod: Raw | None,
+        pod: PodInfo | None,
         claims: tuple[PodClaim, ...],
         nodes: tuple[NodeVerdict, ...],
         delegated: frozenset[str],
@@ -320,8 +324,8 @@ class Scheduler:
         said = self._with_preemption(pod, said, second, claims=bool(claims or mapped))
         return Attempt(claims, nodes=nodes, message=said)
 
-    def _with_preemption(self, pod: Raw | None, first: str, second: list[str], *, claims: bool) -> str:
-        never = text_at(pod, "spec", "preemptionPolicy") == "Never"
+    def _with_preemption(self, pod: PodInfo | None, first: str, second: list[str], *, claims: bool) -> str:
+        never = pod is not None and not pod.preempts
         preemption = condition.NEVER_PREEMPTS if never else condition.fit_error(len(self.nodes), second)
         return condition.with_preemption(
             first, preemption, release_1_37=self.features.has("preemption-after-claims"), claims=claims
@@ -360,6 +364,7 @@ _FILTER_KINDS = (
     "Node",
     "Namespace",
     "PriorityClass",
+    "PodDisruptionBudget",
     "PersistentVolumeClaim",
     "PersistentVolume",
     "StorageClass",

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from dractl.allocation import CLAIM_NAME, extended_resources, is_extended
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.allocation import CLAIM_NAME, extended_resources
+from dractl.cluster.state import text_at
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.snapshot import container_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,34 +21,6 @@ if TYPE_CHECKING:
     from dractl.model import DeviceClass, Node, Pod, ResourceClaim
 
     Raw = Mapping[str, Any]
-
-
-def wanted(pod: Raw) -> dict[str, list[tuple[int, int]]]:
-    """By extended resource (index of the container, amount) for each container that wants it, init containers first."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    spec = map_at(pod, "spec")
-    for index, container in enumerate([*maps_at(spec, "initContainers"), *maps_at(spec, "containers")]):
-        for name, value in container_requests(container).items():
-            amount = value.value()
-            if is_extended(name) and amount > 0:
-                found.setdefault(name, []).append((index, amount))
-    return found
-
-
-def as_written(pod: Raw) -> dict[str, str]:
-    """What the pod asks for where the special claim has a request: ``container-0-request-1`` is ``vendor.com/gpu: 2 of
-    container main``.
-
-    The numbers are those of the container, init containers first, and of the resource among its sorted names.
-    """
-    found = {}
-    spec = map_at(pod, "spec")
-    for number, container in enumerate([*maps_at(spec, "initContainers"), *maps_at(spec, "containers")]):
-        amounts = {**map_at(container, "resources", "limits"), **map_at(container, "resources", "requests")}
-        for position, resource in enumerate(sorted(amounts)):
-            asked = f"{resource}: {amounts[resource]} of container {text_at(container, 'name')}"
-            found[f"container-{number}-request-{position}"] = asked
-    return found
 
 
 def granted(state: ClusterState, pod: Raw) -> PodClaim | None:
@@ -67,13 +38,12 @@ def provided(classes: Iterable[DeviceClass]) -> dict[str, str]:
     return {c.spec.extended_resource_name: c.metadata.name for c in by_age if c.spec.extended_resource_name}
 
 
-def special_claim(state: ClusterState, pod: Raw, node: Raw, features: Features) -> PodClaim | None:
+def special_claim(state: ClusterState, pod: Pod, node: Raw, features: Features) -> PodClaim | None:
     """The claim that the scheduler makes for a pod on a node; None if no class provides what the node lacks."""
-    decoded = cast("Pod", state.decode(pod)), cast("Node", state.decode(node))
-    made = extended_resources(*decoded, state.classes, features).claim
+    made = extended_resources(pod, cast("Node", state.decode(node)), state.classes, features).claim
     if made is None:
         return None
-    namespace = text_at(pod, "metadata", "namespace") or "default"
+    namespace = pod.metadata.namespace or "default"
     claim = replace(made, metadata=replace(made.metadata, namespace=namespace))
     return PodClaim("", (namespace, CLAIM_NAME), _written(claim), claim)
 

@@ -60,10 +60,10 @@ class NodeFilters:
         self.pod = pod
         self.features = features
         self.delegated = delegated
-        self.volumes = Volumes(snapshot, pod)
         self.named_nodes = _named_nodes(pod.node_affinity)
         checks = _SINCE_1_37 if features.has("filters-of-1.37") else _BEFORE_1_37
         self._checks = (*checks, *_CHECKS)
+        self.volumes = Volumes(snapshot, pod)
 
     def first(self, node: NodeInfo) -> Rejection | None:
         """The first filter that refuses the node, which is what the scheduler reports; None if none does."""

@@ -5,17 +5,17 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dractl.allocation import CLAIM_NAME
-from dractl.cluster.state import text_at
 from dractl.scheduler.stops import Late
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from dractl.allocation import Features
     from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.snapshot import PodInfo
     from dractl.scheduler.verdict import NodeVerdict
 
 RESERVED_LIMIT = 256
@@ -91,14 +91,14 @@ class Miscounted(Late, frozen=True):
 
 def late(
     features: Features,
-    pod: Mapping[str, Any] | None,
+    pod: PodInfo | None,
     claims: Sequence[PodClaim],
     nodes: Sequence[NodeVerdict],
     *,
     mapped: bool,
 ) -> Late | None:
     """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
-    uid, group = text_at(pod, "metadata", "uid"), text_at(pod, "spec", "schedulingGroup", "podGroupName")
+    uid, group = ("", "") if pod is None else (pod.uid, pod.group)
     joined = [c for c in claims if c.allocated and not c.reserved_for(uid, group)]
     for claim in joined:
         assert claim.claim is not None
@@ -116,8 +116,7 @@ def late(
     if mapped and pod is not None and claims:
         fitting = [n for n in nodes if n.fits]
         if not any(c.key[1] == CLAIM_NAME for n in fitting for c in n.claims):
-            name = f"{text_at(pod, 'metadata', 'namespace') or 'default'}/{text_at(pod, 'metadata', 'name')}"
-            return EmptyMapping(name, tuple(n.name for n in fitting))
+            return EmptyMapping(f"{pod.namespace or 'default'}/{pod.name}", tuple(n.name for n in fitting))
     return _miscounted(features, claims, nodes)
 
 

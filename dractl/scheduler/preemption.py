@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dractl.cluster.state import at, map_at, text_at
+from dractl.cluster.state import text_at
 from dractl.scheduler import condition
-from dractl.scheduler.snapshot import PodInfo, label_selector
+from dractl.scheduler.snapshot import PodInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.scheduler.node_filters import NodeFilters
     from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.snapshot import NodeInfo, Snapshot
+    from dractl.scheduler.snapshot import Budget, NodeInfo
     from dractl.scheduler.verdict import NodeVerdict
 
     Raw = Mapping[str, Any]
@@ -36,13 +36,14 @@ def preempted(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     node = text_at(pod, "status", "nominatedNodeName")
     if not node:
         return ()
-    own = PodInfo(pod).priority(state)
+    classes = state.all("PriorityClass")
+    own = PodInfo(pod, classes).priority
     return tuple(
         "/".join(key)
         for key, other in state.all("Pod").items()
         if text_at(other, "spec", "nodeName") == node
         and text_at(other, "metadata", "deletionTimestamp")
-        and PodInfo(other).priority(state) < own
+        and PodInfo(other, classes).priority < own
     )
 
 
@@ -63,7 +64,7 @@ def preempt(
             found.append(verdict)
             continue
         node = filters.snapshot.nodes[verdict.name]
-        lower = lower_priority(filters.snapshot, filters.pod, node)
+        lower = lower_priority(filters.pod, node)
         if not lower:
             said: tuple[str, ...] = (condition.NO_VICTIMS,)
         else:
@@ -79,20 +80,18 @@ def preempt(
     return (tuple(found), []) if candidates else ((), texts)
 
 
-def lower_priority(snapshot: Snapshot, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
+def lower_priority(pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
     """The pods of a node that the scheduler may evict in favour of another: those of lower priority."""
     if not pod.preempts:
         return []
-    own = pod.priority(snapshot.state)
-    return [other for other in node.pods if other is not pod and other.priority(snapshot.state) < own]
+    return [other for other in node.pods if other is not pod and other.priority < pod.priority]
 
 
 def victims(filters: NodeFilters, lower: Sequence[PodInfo], node: NodeInfo) -> list[PodInfo]:
     """The pods that have to go. Each is kept if the pod fits beside it, the more important ones first; before them
     those whose eviction violates a PodDisruptionBudget."""
-    state = filters.snapshot.state
-    ranked = sorted(lower, key=lambda pod: (-pod.priority(state), pod.start_time or "~"))
-    violating = _violating(state, ranked)
+    ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))
+    violating = _violating(filters.snapshot.budgets, ranked)
     gone = list(lower)
     found = []
     for pod in [*violating, *(p for p in ranked if not any(p is v for v in violating))]:
@@ -110,29 +109,16 @@ def _first(filters: NodeFilters, gone: Sequence[PodInfo], node: NodeInfo) -> Rej
     return emptied.first(emptied.snapshot.nodes[node.name])
 
 
-def _violating(state: ClusterState, pods: Sequence[PodInfo]) -> list[PodInfo]:
+def _violating(budgets: Sequence[Budget], pods: Sequence[PodInfo]) -> list[PodInfo]:
     """The pods whose eviction, one after the other, violates a PodDisruptionBudget (filterPodsWithPDBViolation)."""
-    budgets = state.all("PodDisruptionBudget")
-    allowed = {key: _number_at(value, "status", "disruptionsAllowed") for key, value in budgets.items()}
+    allowed = [budget.allowed for budget in budgets]
     found = []
     for pod in pods:
         violated = False
-        for key, value in budgets.items():
-            selector = label_selector(at(value, "spec", "selector"))
-            if selector is None or not (selector.match_labels or selector.match_expressions):
-                continue  # matches nothing
-            if key[0] != pod.namespace or not pod.labels or not selector.matches(pod.labels):
-                continue
-            if pod.name in map_at(value, "status", "disruptedPods"):
-                continue
-            allowed[key] -= 1
-            violated = violated or allowed[key] < 0
+        for number, budget in enumerate(budgets):
+            if budget.protects(pod):
+                allowed[number] -= 1
+                violated = violated or allowed[number] < 0
         if violated:
             found.append(pod)
     return found
-
-
-def _number_at(value: object, *path: str) -> int:
-    """A whole number in an object; 0 for anything else."""
-    found = at(value, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections import ChainMap
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from dractl.allocation import is_extended
 from dractl.allocation.nodes import label_matches, some_term_matches
 from dractl.cluster.pods import ENDED
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from dractl.cluster.state import ClusterState
+    from dractl.cluster.state import ClusterState, Key
 
     Raw = Mapping[str, Any]
 
@@ -72,10 +75,11 @@ class SpreadConstraint(Struct, frozen=True):
 
 
 class PodInfo:
-    """A pod, typed. Every field is read when it is first asked for, and kept."""
+    """A pod, typed. Every field is read when it is first asked for, and kept. ``classes`` are the PriorityClasses."""
 
-    def __init__(self, value: Raw) -> None:
+    def __init__(self, value: Raw, classes: Mapping[Key, Raw] = MappingProxyType({})) -> None:
         self.value = value
+        self.classes = classes
         self.spec = map_at(value, "spec")
         self.name = text_at(value, "metadata", "name")
         self.namespace = text_at(value, "metadata", "namespace")
@@ -197,13 +201,49 @@ class PodInfo:
             if found.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
         )
 
-    def priority(self, state: ClusterState) -> int:
+    @cached_property
+    def priority(self) -> int:
         """spec.priority, which admission writes; a manifest has only the name of its class."""
         written = at(self.spec, "priority")
         if isinstance(written, int):
             return written
-        value = at(state.get("PriorityClass", ("", text_at(self.spec, "priorityClassName"))), "value")
+        value = at(self.classes.get(("", text_at(self.spec, "priorityClassName"))), "value")
         return value if isinstance(value, int) else 0
+
+    @property
+    def group(self) -> str:
+        """The PodGroup of Kubernetes that the pod names."""
+        return text_at(self.spec, "schedulingGroup", "podGroupName")
+
+    @property
+    def containers(self) -> list[Raw]:
+        """Its containers as written, init containers first."""
+        return [*maps_at(self.spec, "initContainers"), *maps_at(self.spec, "containers")]
+
+    @cached_property
+    def extended(self) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """By extended resource (index of the container, amount) for each container that wants it, init containers
+        first."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for index, container in enumerate(self.containers):
+            for name, value in container_requests(container).items():
+                amount = value.value()
+                if is_extended(name) and amount > 0:
+                    found.setdefault(name, []).append((index, amount))
+        return found
+
+    @cached_property
+    def written(self) -> Mapping[str, str]:
+        """What the pod asks for where the special claim has a request: ``container-0-request-1`` is ``vendor.com/gpu: 2
+        of container main``. The numbers are those of the container, init containers first, and of the resource among
+        its sorted names."""
+        found = {}
+        for number, container in enumerate(self.containers):
+            amounts = {**map_at(container, "resources", "limits"), **map_at(container, "resources", "requests")}
+            for position, resource in enumerate(sorted(amounts)):
+                asked = f"{resource}: {amounts[resource]} of container {text_at(container, 'name')}"
+                found[f"container-{number}-request-{position}"] = asked
+        return found
 
 
 class NodeInfo:
@@ -269,6 +309,30 @@ class NodeInfo:
         return f"NodeInfo({self.name!r})"
 
 
+class Budget(Struct, frozen=True):
+    """A PodDisruptionBudget: the pods that it protects, how many of them may be evicted, and which already are."""
+
+    namespace: str
+    selector: LabelSelector | None
+    allowed: int
+    disrupted: Container[str]
+
+    def protects(self, pod: PodInfo) -> bool:
+        """True if an eviction of the pod counts (filterPodsWithPDBViolation). A selector without requirements matches
+        nothing."""
+        if self.selector is None or not (self.selector.match_labels or self.selector.match_expressions):
+            return False
+        if self.namespace != pod.namespace or not pod.labels or not self.selector.matches(pod.labels):
+            return False
+        return pod.name not in self.disrupted
+
+
+def _budget(key: Key, value: Raw) -> Budget:
+    status = map_at(value, "status")
+    allowed = _integer(status.get("disruptionsAllowed")) or 0
+    return Budget(key[0], label_selector(at(value, "spec", "selector")), allowed, map_at(status, "disruptedPods"))
+
+
 class Snapshot(Struct, frozen=True):
     """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from. ``repels``: the
     anti-affinity of a pod may keep others away."""
@@ -277,17 +341,19 @@ class Snapshot(Struct, frozen=True):
     nodes: Mapping[str, NodeInfo]
     known: Mapping[int, PodInfo] = field(default_factory=dict)  # by the identity of the pod's mapping
     repels: bool = False
+    budgets: tuple[Budget, ...] = ()
 
     @classmethod
     def of(cls, state: ClusterState, before: Snapshot | None = None) -> Snapshot:
         """The snapshot of a cluster; what is known of pods that did not change is taken over from ``before``."""
-        old = {} if before is None else before.known
+        classes = state.all("PriorityClass")
+        old = {} if before is None or before.state.all("PriorityClass") is not classes else before.known
         known: dict[int, PodInfo] = {}
         placed: dict[str, list[PodInfo]] = {}
         for value in state.all("Pod").values():
             info = old.get(id(value))
             if info is None or info.value is not value:
-                info = PodInfo(value)
+                info = PodInfo(value, classes)
             known[id(value)] = info
             if info.node_name and not info.ended:
                 placed.setdefault(info.node_name, []).append(info)
@@ -299,12 +365,15 @@ class Snapshot(Struct, frozen=True):
                 nodes[name] = unchanged
             else:
                 nodes[name] = NodeInfo(value, pods)
-        return cls(state, nodes, known, any(info.anti_affinity for info in known.values()))
+        budgets = tuple(_budget(key, value) for key, value in state.all("PodDisruptionBudget").items())
+        return cls(state, nodes, known, any(info.anti_affinity for info in known.values()), budgets)
 
     def pod(self, value: Raw) -> PodInfo:
         """A pod of the cluster, or one that is not in it."""
         info = self.known.get(id(value))
-        return info if info is not None and info.value is value else PodInfo(value)
+        if info is not None and info.value is value:
+            return info
+        return PodInfo(value, self.state.all("PriorityClass"))
 
     def without(self, pods: Iterable[PodInfo]) -> Snapshot:
         """The cluster without some pods."""
@@ -314,7 +383,7 @@ class Snapshot(Struct, frozen=True):
             for name in {pod.node_name for pod in pods}
             if (node := self.nodes.get(name)) is not None
         }
-        return Snapshot(self.state, ChainMap(changed, self.nodes), self.known, self.repels) if changed else self  # type: ignore[arg-type]
+        return replace(self, nodes=ChainMap(changed, self.nodes)) if changed else self
 
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104

@@ -19,7 +19,7 @@ from dractl.model import pod_templates
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import without_allocation
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.extended import wanted
+from dractl.scheduler.snapshot import PodInfo
 from dractl.upgrade.finding import Finding
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _further(namespace: str, claim: str) -> Raw:
 
 
 def _wants(pod: Raw) -> bool:
-    return bool(maps_at(pod, "spec", "resourceClaims") or wanted(pod))
+    return bool(maps_at(pod, "spec", "resourceClaims") or PodInfo(pod).extended)
 
 
 def _kind(state: ClusterState, namespace: str, pod: Raw) -> Hashable:

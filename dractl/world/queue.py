@@ -59,7 +59,7 @@ def pending(state: ClusterState) -> list[tuple[Key, Raw]]:
 
 def _order(state: ClusterState, pod: Raw) -> tuple[int, str, str]:
     created = text_at(pod, "metadata", "creationTimestamp") or "~"
-    return -PodInfo(pod).priority(state), created, text_at(pod, "metadata", "name")
+    return -PodInfo(pod, state.all("PriorityClass")).priority, created, text_at(pod, "metadata", "name")
 
 
 def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:

@@ -166,7 +166,7 @@ def test_a_bound_volume_that_is_gone() -> None:
 def test_without_the_objects_nothing_is_said_of_volumes(objects: tuple[dict[str, Any], ...]) -> None:
     asking = pod("p", spec={"volumes": USES})
     scheduler = Scheduler(state_of(asking, A, *objects), Features.for_release("1.37"))
-    assert not scheduler.volumes(asking).known
+    assert not scheduler.volumes(scheduler.snapshot.pod(asking)).known
     assert scheduler.pod(asking).fits
 
 

@@ -18,7 +18,7 @@ from dractl.scheduler import binding
 from dractl.scheduler.attempt import CANNOT_ALLOCATE
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
-from dractl.scheduler.snapshot import PodInfo, init_request
+from dractl.scheduler.snapshot import init_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,10 +92,10 @@ def not_created(case: Case) -> Cause | None:
 def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """That pods of lower priority keep what they hold: the scheduler evicts no pod for its devices, since DRA refuses
     nodes as UnschedulableAndUnresolvable (kubernetes pkg/scheduler/framework/plugins/dynamicresources)."""
-    own = PodInfo(case.question.value).priority(case.state)
+    own, snapshot = case.pod.priority, case.scheduler.snapshot
     held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
     found = ((name, case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held))
-    lower = [name for name, pod in found if pod is not None and PodInfo(pod).priority(case.state) < own]
+    lower = [name for name, pod in found if pod is not None and snapshot.pod(pod).priority < own]
     if lower:
         those = f"pod {lower[0]} has" if len(lower) == 1 else f"pod {lower[0]} and {len(lower) - 1} more have"
         yield (
@@ -122,7 +122,7 @@ def undeclared_features(case: Case) -> Iterator[str]:
 
 def unchecked_volumes(case: Case) -> Iterator[str]:
     """A note that volumes are not checked, if the input lacks the objects that the scheduler looks at."""
-    if not case.scheduler.volumes(case.question.value).known:
+    if not case.scheduler.volumes(case.pod).known:
         kinds = "PersistentVolumeClaims, PersistentVolumes or StorageClasses"
         yield f"volumes are not checked here: the input lacks their {kinds}"
 

@@ -13,7 +13,7 @@ from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.base import Cause
 from dractl.reasons.scheduling import ExtendedResourceUnmapped
-from dractl.scheduler.extended import wanted
+from dractl.scheduler.snapshot import PodInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def less(problem: Problem) -> Iterator[Candidate]:
     provided = backing_classes(problem.state.classes, problem.scheduler.features)
     init = len(maps_at(problem.pod, "spec", "initContainers"))
     best = max((len(r.candidates) for _, r in problem.requests()), default=0)
-    for resource, containers in wanted(problem.pod).items() if provided else ():
+    for resource, containers in PodInfo(problem.pod).extended.items() if provided else ():
         for index, amount in containers if resource in provided else ():
             container = index - init
             for left in dict.fromkeys((best, amount - 1, 1)):

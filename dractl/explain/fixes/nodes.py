@@ -51,7 +51,7 @@ def admit(problem: Problem) -> Iterator[Candidate]:
     refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
-        every = problem.scheduler.refusals(problem.question.value, verdict.name) if problem.pod is not None else ()
+        every = problem.scheduler.refusals(problem.case.pod, verdict.name) if problem.pod is not None else ()
         # Uncordoning removes the taint of a cordon, too.
         cordoned = any(each.plugin == "NodeUnschedulable" for each in every)
         needed = [

@@ -14,14 +14,13 @@ from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.steps import by_hand
 from dractl.reasons.phrases import first, plural
-from dractl.scheduler.snapshot import PodInfo
 from dractl.world import World, after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState, Key
+    from dractl.cluster.state import Key
     from dractl.explain.fixes.candidates import Candidate, Problem
 
     Raw = Mapping[str, Any]
@@ -125,15 +124,12 @@ def _in_front(problem: Problem, world: World) -> tuple[str, ...]:
     ahead = [key for key in world.ahead if key != problem.asked.key]
     if not ahead:
         return ()
-    own = PodInfo(problem.asked.value).priority(problem.state)
-    higher = all(_priority(problem.state, key) > own for key in ahead)
+    snapshot = problem.scheduler.snapshot
+    own = snapshot.pod(problem.asked.value).priority
+    higher = all(snapshot.pod(problem.state.get("Pod", key) or {}).priority > own for key in ahead)
     which = "of higher priority" if higher else "that wait longer"
     names = first(["/".join(key) for key in ahead])
     return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * (len(ahead) == 1)} for the same: {names}",)
-
-
-def _priority(state: ClusterState, key: Key) -> int:
-    return PodInfo(state.get("Pod", key) or {}).priority(state)
 
 
 def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
