@@ -18,7 +18,7 @@ from dractl.explain.next_steps import next_steps
 from dractl.explain.rank import ruled_out
 from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
-from dractl.explain.unread import granting
+from dractl.explain.unread import Blindness
 from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.conclude import Conclusion
     from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.explain.unread import Blind
     from dractl.reasons.next_step import NextStep
     from dractl.scheduler.attempt import Scheduler
 
@@ -50,7 +49,7 @@ class Parts(Struct, frozen=True):
     steps: tuple[NextStep, ...] = ()
     then: tuple[NextStep, ...] = ()
     notes: tuple[str, ...] = ()
-    blind: tuple[Blind, ...] = ()
+    blind: Blindness = Blindness()
     alignment: tuple[Alignment, ...] = ()
 
 
@@ -76,7 +75,7 @@ def build(
     answers = parts.nodes or tuple(
         NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
     )
-    if blind and conclusion.verdict == "undecided":
+    if blind.parts and conclusion.verdict == "undecided":
         answers = tuple(map(_open, answers))
     return Explanation(
         subject,
@@ -92,10 +91,10 @@ def build(
         fixes=parts.fixes,
         next=(
             *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then)),
-            *granting(blind, scheduler.state.rights),
+            *blind.granting(scheduler.state.rights),
         ),
         notes=(*refused(scheduler.state, scheduler.features, question), *parts.notes),
-        unread=blind,
+        unread=blind.parts,
         alignment=parts.alignment,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         phase=text_at(question.value, "status", "phase") or None,

@@ -18,7 +18,6 @@ from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import everywhere
 from dractl.explain.rank import dominates, wanted_nodes
-from dractl.explain.unread import sentences
 from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.reasons.base import STOPPED
@@ -440,12 +439,12 @@ def _of_message(diagnosis: Diagnosis) -> Conclusion:
 def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     """Conclusion with what could not be read, which may keep a subject from fitting but never makes one fit."""
     blind, case = diagnosis.attempted.blind, diagnosis.case
-    if not blind:
+    if not blind.parts:
         return conclusion
     placeless = case.state.rights.hidden("Node") and any(not item.spec.node_name for item in case.scheduler.slices)
     promising = conclusion.fits or (bool(conclusion.causes) and isinstance(conclusion.causes[0], WouldFitNow))
     if not promising and not (placeless and conclusion.verdict == "unallocatable"):
-        return replace(conclusion, notes=(*conclusion.notes, *sentences(blind)))
+        return replace(conclusion, notes=(*conclusion.notes, *blind.sentences))
     nodes = tuple(node.name for node in diagnosis.found if node.verdict == "allocatable") if promising else ()
     cause = _not_readable(diagnosis, nodes)
     causes = (cause, *(conclusion.causes if not promising else ()))
@@ -456,7 +455,7 @@ def _unread(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
 def _not_readable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
     """What may not be read, and the scheduler's own message; ``nodes`` fit, judging by what may be."""
     quote = (_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
-    missing = tuple(sentences(diagnosis.attempted.blind))
+    missing = diagnosis.attempted.blind.sentences
     return NotReadable(missing=missing, quote=quote, nodes=nodes, fitting=bool(nodes))
 
 

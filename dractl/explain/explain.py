@@ -12,12 +12,11 @@ from dractl.alignment import Aligner
 from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of, podgroup
-from dractl.cluster.pods import ended, is_pending
+from dractl.cluster.pods import ended
 from dractl.cluster.state import text_at
 from dractl.explain import inquire, settled
-from dractl.explain.answer import Explanation, Subject
 from dractl.explain.around import hanging, inventory
-from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
+from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build
 from dractl.explain.case import case_of
 from dractl.explain.conclude import conclude, of_attempt
@@ -33,7 +32,6 @@ from dractl.explain.next_steps import of_group, of_idle
 from dractl.reasons.running import NotPrepared
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.preenqueue import enter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.cluster.podgroups import PodGroup
     from dractl.cluster.state import ClusterState, Key
+    from dractl.explain.answer import Explanation
     from dractl.explain.case import Case
     from dractl.explain.conclude import Conclusion
     from dractl.explain.diagnosis import Diagnosis
@@ -84,9 +83,7 @@ class Explainer:
         place the pod, where it has been made already."""
         if question.kind == "Node":
             return self._node(question)
-        if question.kind in CLAIMS:
-            return self._claim(question)
-        return self._pod(Inquiry(question, attempt)) if is_pending(question.value) else self._placed(question)
+        return self._about(inquire.inquiry_of(self.state, question, attempt))
 
     def _node(self, question: Question) -> Explanation:
         """The answer about a node: its devices, and what hangs there."""
@@ -96,40 +93,35 @@ class Explainer:
             self.devices,
             question,
             assumed=self.options.release_assumed,
-            condition=hanging.condition(self.state, name),
             stuck=tuple(hanging.pods(self.scheduler, name)),
+            condition=hanging.condition(self.state, name),
         )
 
-    def _pod(self, inquiry: Inquiry) -> Explanation:
-        """The answer about a pod that waits."""
-        attempted = inquire.of_pod(self.scheduler, inquiry)
-        released = inquire.released(self.scheduler, attempted)
-        if released is None:
-            return self._waiting(attempted)
-        state, note = released
-        again = replace(inquiry, attempt=None, notes=(*inquiry.notes, note))
-        return Explainer(state, self.features, self.options)._pod(again)
+    def _about(self, inquiry: Inquiry) -> Explanation:
+        """The answer about a pod, a claim or a template."""
+        if inquiry.waits:
+            attempted = inquire.attempted(self.scheduler, inquiry)
+            released = inquire.released(self.scheduler, inquiry, attempted)
+            if released is not None:
+                state, again = released
+                return Explainer(state, self.features, self.options)._about(again)
+            conclusion, parts = self._waiting(attempted)
+        elif inquiry.claim is not None:
+            conclusion, parts = settled.resting_claim(inquiry.claim)
+            value = inquiry.claim.value if inquiry.claim.allocated else None
+            parts = replace(parts, alignment=self.aligner.of_claims([value] if value else []))
+        else:
+            conclusion, parts = self._placed(inquiry)
+        parts = replace(parts, notes=(*self.options.notes, *parts.notes))
+        assumed = self.options.release_assumed
+        return build(
+            self.scheduler, self.devices, inquiry.question, inquiry.subject, conclusion, parts, assumed=assumed
+        )
 
-    def _claim(self, question: Question) -> Explanation:
-        """The answer about a claim or a template: where a pod waits for the claim, that about the pod."""
-        subject = Subject(question.kind, *question.key)
-        claim = claim_question(self.state, question)
-        if claim.allocated:
-            conclusion, parts = settled.allocated_claim(claim)
-            parts = replace(parts, alignment=self.aligner.of_claims([claim.value] if claim.value else []))
-            return self._answer(question, subject, conclusion, parts)
-        users = [q for q in pods_using(self.state, question.key) if is_pending(q.value)]
-        if users and question.kind == "ResourceClaim":
-            note = f"seen from pod {'/'.join(users[0].key)}, which uses it"
-            return self._pod(Inquiry(users[0], about=subject, notes=(note,)))
-        if text_at(question.value, "metadata", "deletionTimestamp"):
-            return self._answer(question, subject, *settled.deleted_claim(claim))
-        return self._waiting(inquire.of_claim(self.scheduler, question, claim))
-
-    def _placed(self, question: Question) -> Explanation:
+    def _placed(self, inquiry: Inquiry) -> tuple[Conclusion, Parts]:
         """The answer about a pod that is on its node, or has ended; with changes after which it can start: the
         scheduler places it, or the driver takes its claims."""
-        claims = enter(self.state, question.value).claims
+        question, claims = inquiry.question, inquiry.entry.claims if inquiry.entry is not None else ()
         conclusion, parts = settled.placed_pod(self.scheduler, question, claims)
         if not ended(question.value):
             node = text_at(question.value, "spec", "nodeName")
@@ -140,16 +132,16 @@ class Explainer:
             case = case_of(self.scheduler, self.devices, question, self.scheduler.pod(question.value))
             fixes = self._search(case, (cause,))
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))
-        return self._answer(question, inquire.subject_of(question, claims), conclusion, parts)
+        return conclusion, parts
 
-    def _waiting(self, attempted: Attempted) -> Explanation:
+    def _waiting(self, attempted: Attempted) -> tuple[Conclusion, Parts]:
         """The answer about a subject that waits."""
         diagnosis = self._diagnosed(attempted)
         conclusion = conclude(diagnosis)
         fixes = self._fixes(diagnosis, conclusion)
         steps = of_idle(self.state, attempted.question) if attempted.compares else ()
         steps = steps or of_group(attempted.question, diagnosis.group, conclusion.causes, fixes.fixes)
-        parts = Parts(
+        return conclusion, Parts(
             case=diagnosis.case,
             found=diagnosis.found,
             fixes=fixes.fixes,
@@ -158,23 +150,16 @@ class Explainer:
             notes=(*attempted.notes, *conclusion.notes, *fixes.notes),
             blind=attempted.blind,
         )
-        return self._answer(attempted.question, attempted.subject, conclusion, parts)
 
     def _diagnosed(self, attempted: Attempted) -> Diagnosis:
         """The diagnosis, on the one node that is asked about if it is one."""
         here = self.options.node
-        attempt = attempted.attempt
+        question, attempt = attempted.question, attempted.attempt
+        group = self.group(question) if attempted.compares and question.kind not in CLAIMS else NO_GANG
         if here is not None:
             attempt = replace(attempt, nodes=tuple(n for n in attempt.nodes if n.name == here))
-        question = attempted.question
         case = case_of(self.scheduler, self.devices, question, attempt)
-        group = self.group(question) if attempted.compares and question.kind not in CLAIMS else NO_GANG
         return diagnose(replace(attempted, attempt=attempt), case, group, one_node=here is not None)
-
-    def _answer(self, question: Question, subject: Subject, conclusion: Conclusion, parts: Parts) -> Explanation:
-        assumed = self.options.release_assumed
-        parts = replace(parts, notes=(*self.options.notes, *parts.notes))
-        return build(self.scheduler, self.devices, question, subject, conclusion, parts, assumed=assumed)
 
     # -- groups --
 

@@ -59,8 +59,10 @@ def _by_hand(scheduler: Scheduler, node: str, claims: Sequence[PodClaim]) -> Pla
     return PlacedByHand(pod_claim=first.name, claim=first.full_name, nodes=(node,), exists=exists)
 
 
-def allocated_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
-    """The conclusion about an allocated claim."""
+def resting_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
+    """The conclusion about a claim that is allocated, or is being deleted."""
+    if not value.allocated:
+        return of_cause("blocked", ClaimDeleting(claim=value.full_name, asked=True)), Parts()
     selector = at(value.value, "status", "allocation", "nodeSelector")
     names = [
         str(name)
@@ -72,8 +74,3 @@ def allocated_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
     nodes = (NodeAnswer(where, "allocated", allocation=allocation_of(value.value, value.full_name)),)
     users = reserved_for(value.value)
     return Conclusion("allocated", Headline(f"allocated on {where}, used by {users or 'no pod'}")), Parts(nodes=nodes)
-
-
-def deleted_claim(value: PodClaim) -> tuple[Conclusion, Parts]:
-    """The conclusion about a claim that is being deleted."""
-    return of_cause("blocked", ClaimDeleting(claim=value.full_name, asked=True)), Parts()

@@ -12,7 +12,7 @@ from dractl.reasons.next_step import NextStep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dractl.cluster.rights import Rights, Unread
+    from dractl.cluster.rights import Rights
     from dractl.cluster.state import ClusterState
     from dractl.explain.ask import Question
     from dractl.scheduler.stops import Stop
@@ -46,19 +46,40 @@ class Blind(Struct, frozen=True):
     effect: str
 
 
-def blind_to(state: ClusterState, question: Question, *, allocates: bool) -> tuple[Blind, ...]:
-    """What the answer to a question lacks; empty where everything that it depends on may be read. ``allocates``: there
-    are claims to allocate, or claims that could not be read."""
+class Blindness(Struct, frozen=True):
+    """All that an answer lacks; no ``parts`` where everything that it depends on may be read."""
+
+    parts: tuple[Blind, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """A sentence for each effect: ``ResourceSlices may not be read, so devices were not compared``."""
+        by_effect: dict[str, list[str]] = {}
+        for one in self.parts:
+            by_effect.setdefault(one.effect, []).append(one.what)
+        return tuple(f"{both(what)} may not be read, so {effect}" for effect, what in by_effect.items())
+
+    def granting(self, rights: Rights) -> tuple[NextStep, ...]:
+        """The step after which everything may be read."""
+        return (NextStep("have an administrator allow reading the rest", rights.grant),) if self.parts else ()
+
+
+def blind_to(state: ClusterState, question: Question, *, allocates: bool) -> Blindness:
+    """What the answer to a question lacks. ``allocates``: there are claims to allocate, or claims that could not be
+    read."""
     rights = state.rights
     if not rights.unread:
-        return ()
-    hidden = {one.kind: one for one in rights.hidden(*_relevant(state, question, allocates=allocates))}
-    found = [Blind(one.resource, "", *_NOWHERE[kind]) for kind, one in hidden.items()]
-    if allocates and compares_devices(rights):
-        found += [_elsewhere(one) for one in rights.narrow("ResourceClaim")]
-    if "Node" not in hidden and question.kind == "Pod":
-        found += [_elsewhere(one) for one in rights.narrow("Pod")]
-    return tuple(found)
+        return Blindness()
+    kinds = tuple(_relevant(state, question, allocates=allocates))
+    hidden = {one.kind: one for one in rights.hidden(*kinds)}
+    narrow = ["ResourceClaim"] if allocates and compares_devices(rights) else []
+    narrow += ["Pod"] if "Node" not in hidden and question.kind == "Pod" else []
+    return Blindness(
+        (
+            *(Blind(one.resource, "", *_NOWHERE[kind]) for kind, one in hidden.items()),
+            *(Blind(one.resource, one.namespace, *_ELSEWHERE[one.kind]) for k in narrow for one in rights.narrow(k)),
+        )
+    )
 
 
 def compares_devices(rights: Rights) -> bool:
@@ -69,10 +90,6 @@ def compares_devices(rights: Rights) -> bool:
 def decided(rights: Rights) -> bool:
     """True if everything may be read that decides whether a pod fits."""
     return not any(one.kind in (*DEVICES, "Node", "Pod", "DeviceTaintRule") for one in rights.unread)
-
-
-def _elsewhere(one: Unread) -> Blind:
-    return Blind(one.resource, one.namespace, *_ELSEWHERE[one.kind])
 
 
 def _relevant(state: ClusterState, question: Question, *, allocates: bool) -> Iterator[str]:
@@ -95,22 +112,6 @@ def founded(found: tuple[Stop, ...], rights: Rights) -> tuple[Stop, ...]:
     """The stops that do not come from objects that may exist and may not be read."""
     missing = {one.kind for one in rights.hidden(*(stop.absent for stop in found))}
     return tuple(stop for stop in found if stop.absent not in missing)
-
-
-def sentences(blind: tuple[Blind, ...]) -> Iterator[str]:
-    """A sentence for each effect: ``ResourceSlices may not be read, so devices were not compared``."""
-    by_effect: dict[str, list[str]] = {}
-    for one in blind:
-        by_effect.setdefault(one.effect, []).append(one.what)
-    for effect, what in by_effect.items():
-        yield f"{both(what)} may not be read, so {effect}"
-
-
-def granting(blind: tuple[Blind, ...], rights: Rights) -> tuple[NextStep, ...]:
-    """The step after which everything may be read."""
-    if not blind or not rights.grant:
-        return ()
-    return (NextStep("have an administrator allow reading the rest", rights.grant),)
 
 
 def both(words: list[str]) -> str:

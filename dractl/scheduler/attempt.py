@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dractl.cluster.state import ClusterState
     from dractl.model import Node, ResourceSlice
     from dractl.scheduler.claims import PodClaim
+    from dractl.scheduler.preenqueue import Entry
     from dractl.scheduler.rejection import Rejection
     from dractl.scheduler.snapshot import NodeInfo, PodInfo
     from dractl.scheduler.volumes import Volumes
@@ -149,10 +150,13 @@ class Scheduler:
     def pod(self, pod: Raw, *, recreated: bool = False, among: Collection[str] | None = None) -> Attempt:
         """Attempt to place a pod; with ``recreated``, as if it were created again. ``among``: these nodes alone are
         tried, as if the cluster were known to have no other that fits."""
-        entry = enter(self.state, pod, recreated=recreated)
+        return self.entered(self.snapshot.pod(pod), enter(self.state, pod, recreated=recreated), among)
+
+    def entered(self, pod: PodInfo, entry: Entry, among: Collection[str] | None = None) -> Attempt:
+        """The attempt to place a pod of which PreEnqueue has given ``entry``."""
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
-        return self._attempt(self.snapshot.pod(pod), entry.claims, among)
+        return self._attempt(pod, entry.claims, among)
 
     def claim(self, claim: PodClaim) -> Attempt:
         """The attempt for a claim by itself, as if a pod without any other wish used it."""

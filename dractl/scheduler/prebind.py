@@ -98,6 +98,7 @@ def late(
     mapped: bool,
 ) -> Late | None:
     """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
+    miscounted = _miscounted(features, claims, nodes)
     uid, group = ("", "") if pod is None else (pod.uid, pod.group)
     joined = [c for c in claims if c.allocated and not c.reserved_for(uid, group)]
     for claim in joined:
@@ -117,7 +118,7 @@ def late(
         fitting = [n for n in nodes if n.fits]
         if not any(c.key[1] == CLAIM_NAME for n in fitting for c in n.claims):
             return EmptyMapping(f"{pod.namespace or 'default'}/{pod.name}", tuple(n.name for n in fitting))
-    return _miscounted(features, claims, nodes)
+    return miscounted
 
 
 def _miscounted(features: Features, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict]) -> Miscounted | None:

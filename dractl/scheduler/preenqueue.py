@@ -116,9 +116,9 @@ def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
     A pod without a uid comes from a manifest; its templates create its claims too.
     """
     pod = cast("Pod", state.decode(value))
-    namespace = pod.metadata.namespace or _namespace_of(state, value)
     creates_claims = recreated or not pod.metadata.uid
     shared = shared_claims(state, value) if creates_claims else {}
+    namespace = pod.metadata.namespace or _namespace_of(state, value)
     claims: list[PodClaim] = []
     stops: list[Stop] = []
     if pod.spec.scheduling_gates:

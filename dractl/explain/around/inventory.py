@@ -15,7 +15,7 @@ from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subje
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
-from dractl.explain.unread import blind_to, both, granting, sentences
+from dractl.explain.unread import blind_to, both
 from dractl.model import decode
 from dractl.reasons.headline import Headline
 from dractl.reasons.next_step import NextStep
@@ -92,7 +92,7 @@ def node(
     if at(question.value, "spec", "unschedulable") is True:
         causes.append(NodeFilter(plugin="NodeUnschedulable", unmet=(Cordoned(),), nodes=here))
     drivers = tuple(
-        _driver(name, found, seen=not blind) for name in sorted({DeviceID.parse(d.device).driver for d in found})
+        _driver(name, found, seen=not blind.parts) for name in sorted({DeviceID.parse(d.device).driver for d in found})
     )
     counts = {
         status: sum(d.status == status for d in found)
@@ -105,10 +105,10 @@ def node(
     if stuck:
         counted += f"; {len(stuck)} pod{'' if len(stuck) == 1 else 's'} on it cannot start, run or end"
     ready = "" if condition is None else f"{condition.sentence(Names(), Scope.ONE)}; "
-    headline = Headline(ready + counted + competing, before="based on what may be read: " if blind else "")
+    headline = Headline(ready + counted + competing, before="based on what may be read: " if blind.parts else "")
     return Explanation(
         Subject("Node", "", question.key[1]),
-        "blocked" if unusable or condition else "failing" if stuck else "undecided" if blind else "allocatable",
+        "blocked" if unusable or condition else "failing" if stuck else "undecided" if blind.parts else "allocatable",
         scheduler.features.release,
         assumed,
         headline=headline.text(Names()),
@@ -116,9 +116,9 @@ def node(
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
         devices=found,
         drivers=drivers,
-        notes=(*(f"pod {one.pod}: {one.why}" for one in stuck[:_MOST]), *sentences(blind)),
-        unread=blind,
-        next=(*_next(name, condition, stuck), *granting(blind, rights)),
+        notes=(*(f"pod {one.pod}: {one.why}" for one in stuck[:_MOST]), *blind.sentences),
+        unread=blind.parts,
+        next=(*_next(name, condition, stuck), *blind.granting(rights)),
     )
 
 
