@@ -22,7 +22,7 @@ from dractl.manifests.text import decode, digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from dractl.lint.finding import Finding, Fix, Report
+    from dractl.lint.finding import Finding, Report, TextFix
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
@@ -31,7 +31,7 @@ _WINDOW = 64
 _Tag = Literal["replace", "delete", "insert", "equal"]
 
 
-class Change(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     """A file before and after; ``made``: the fixes in it, or the findings that its new comments suppress."""
 
     name: str
@@ -44,7 +44,7 @@ class Changed(Struct, frozen=True):
     """The findings left after the changes, the changes, and the errors of files that cannot be changed."""
 
     report: Report
-    changes: list[Change]
+    changes: list[FileChange]
     errors: list[InputError]
 
 
@@ -54,11 +54,11 @@ def fixed(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, byt
     ``linted`` reports on the input with some files replaced. ``stdin``: the name and the content of standard input.
     Members of archives and files in other encodings than UTF-8 stay as they are.
     """
-    made: dict[str, Change] = {}
+    made: dict[str, FileChange] = {}
     errors: dict[str, InputError] = {}
     report = linted({})
     for _ in range(MAX_ROUNDS):
-        changes: list[Change] = []
+        changes: list[FileChange] = []
         for name, fixes in _fixes(report, unsafe=unsafe).items():
             if name in errors:
                 continue
@@ -73,9 +73,9 @@ def fixed(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, byt
     return Changed(report, list(made.values()), list(errors.values()))
 
 
-def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[Fix]]:
+def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
     """The fixes of each file."""
-    by_file: dict[str, list[Fix]] = {}
+    by_file: dict[str, list[TextFix]] = {}
     for finding in report.findings:
         if finding.fix and (finding.fix.safe or unsafe):
             by_file.setdefault(finding.position.file, []).append(finding.fix)
@@ -83,8 +83,8 @@ def _fixes(report: Report, *, unsafe: bool) -> dict[str, list[Fix]]:
 
 
 def _change(
-    name: str, fixes: list[Fix], earlier: Change | None, report: Report, stdin: tuple[str, bytes] | None
-) -> list[Change]:
+    name: str, fixes: list[TextFix], earlier: FileChange | None, report: Report, stdin: tuple[str, bytes] | None
+) -> list[FileChange]:
     """The change of a file by some fixes, if they change it, together with what ``earlier`` fixes changed."""
     before = earlier.before if earlier else content(name, report.digests, stdin)
     if before is None or not is_utf8(before):
@@ -93,7 +93,7 @@ def _change(
     text = decode(current)
     after, count = applied(text, fixes)
     made = count + (earlier.made if earlier else 0)
-    return [] if after == text else [Change(name, before, encoded(after, current), made)]
+    return [] if after == text else [FileChange(name, before, encoded(after, current), made)]
 
 
 def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, bytes] | None) -> Changed:
@@ -105,7 +105,7 @@ def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, b
     report = linted({})
     for finding in report.findings:
         by_file.setdefault(finding.position.file, []).append(finding)
-    changes: list[Change] = []
+    changes: list[FileChange] = []
     errors: list[InputError] = []
     for name, findings in by_file.items():
         try:
@@ -121,7 +121,7 @@ def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, b
             notice(f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline")
         after = encoded(done.text, before)
         if after != before:
-            changes.append(Change(name, before, after, done.findings))
+            changes.append(FileChange(name, before, after, done.findings))
     if changes:
         report = linted({change.name: change.after for change in changes})
     return Changed(report, changes, errors)
@@ -165,7 +165,7 @@ def _has_changed(name: str) -> InputError:
 
 
 def write(
-    changes: Iterable[Change], stdin: tuple[str, bytes] | None, done: Callable[[Change], str]
+    changes: Iterable[FileChange], stdin: tuple[str, bytes] | None, done: Callable[[FileChange], str]
 ) -> list[InputError]:
     """Writes changes, each with the notice ``done``; returns the errors of files that stay as they are. Links stay
     links, and mode and owner are kept."""
@@ -183,7 +183,7 @@ def write(
     return errors
 
 
-def diff(change: Change) -> str:
+def diff(change: FileChange) -> str:
     """The change as a unified diff that `git apply` accepts."""
     name = Path(change.name).as_posix().lstrip("/")
     before, after = (decode(data).splitlines(keepends=True) for data in (change.before, change.after))

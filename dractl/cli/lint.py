@@ -44,7 +44,7 @@ from dractl.report.plain import harmless, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dractl.cli.fixing import Change
+    from dractl.cli.fixing import FileChange
     from dractl.lint.config import Config
     from dractl.lint.finding import Report, Severity
     from dractl.lint.inventory import TriedDevices
@@ -528,7 +528,7 @@ def _watch(job: Job, output: _Output) -> NoReturn:
     raise AssertionError("a watch never ends")
 
 
-def _changed(job: Job, edits: Edits) -> tuple[Report, list[Change], list[InputError]]:
+def _changed(job: Job, edits: Edits) -> tuple[Report, list[FileChange], list[InputError]]:
     """The findings left after the fixes or ignore comments, the changes, and the errors of files that are left
     alone."""
     stdin = _named_stdin(job)
@@ -536,7 +536,7 @@ def _changed(job: Job, edits: Edits) -> tuple[Report, list[Change], list[InputEr
     return done.report, done.changes, done.errors
 
 
-def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
+def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
     """Shows the changes; True if there are any."""
     terminal.write_utf8()
     shown = "".join(fixing.diff(change) for change in changes)
@@ -544,7 +544,7 @@ def _show_diff(changes: Iterable[Change], output_file: Path | None) -> bool:
     return bool(shown)
 
 
-def _write(job: Job, changes: Iterable[Change], *, done: str) -> list[InputError]:
+def _write(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputError]:
     """Writes the changes: to the files, and standard input to standard output. Returns the errors of files that are
     left alone."""
     stdin = _named_stdin(job)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from dractl.cli.fixing import Change
+    from dractl.cli.fixing import FileChange
     from dractl.manifests import Inputs
     from dractl.migration import Migrated
     from dractl.model import Target
@@ -124,9 +124,9 @@ def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:
 
 def _changes(
     migrated: list[Migrated], digests: Mapping[str, str], stdin: bytes | None
-) -> tuple[list[Change], list[InputError]]:
+) -> tuple[list[FileChange], list[InputError]]:
     """The changes, and the errors of files that cannot be changed."""
-    made: list[Change] = []
+    made: list[FileChange] = []
     errors: list[InputError] = []
     for item in migrated:
         if item.after == item.before:
@@ -138,11 +138,11 @@ def _changes(
             continue
         # not so: a member of an archive, another encoding, and the logs of a dump, which were cut out
         if before is not None and fixing.encoded(item.before, before) == before:
-            made.append(fixing.Change(item.name, before, fixing.encoded(item.after, before), 1))
+            made.append(fixing.FileChange(item.name, before, fixing.encoded(item.after, before), 1))
     return made, errors
 
 
-def _write(changes: list[Change], stdin: bytes | None) -> list[InputError]:
+def _write(changes: list[FileChange], stdin: bytes | None) -> list[InputError]:
     if stdin is not None:
         sys.stdout.buffer.write(next((change.after for change in changes if change.name == "<stdin>"), stdin))
         sys.stdout.flush()
@@ -152,7 +152,7 @@ def _write(changes: list[Change], stdin: bytes | None) -> list[InputError]:
 def _report(
     inputs: Inputs,
     migrated: list[Migrated],
-    changes: list[Change],
+    changes: list[FileChange],
     target: Target,
     *,
     keep: bool,

@@ -255,7 +255,7 @@ def unhealthy(pod: Raw) -> Iterator[Health]:
 # -- the pod --
 
 
-class Condition(Struct, frozen=True):
+class PodCondition(Struct, frozen=True):
     """A condition of a pod, empty where the pod has none of that type."""
 
     status: str = ""
@@ -264,7 +264,7 @@ class Condition(Struct, frozen=True):
     since: str = ""
 
 
-class PodStatus(Struct, frozen=True):
+class KubeletReport(Struct, frozen=True):
     """What a pod says of itself, its kubelet and others of it. ``node``, ``phase``, ``reason`` and ``message`` are
     empty where the pod does not say. ``restarts`` is its restart policy, ``until`` when it had to be gone (RFC 3339),
     ``heard``: its kubelet has accepted it."""
@@ -278,7 +278,7 @@ class PodStatus(Struct, frozen=True):
     until: str
     heard: bool
     finalizers: tuple[str, ...]
-    conditions: Mapping[str, Condition]
+    conditions: Mapping[str, PodCondition]
     containers: tuple[Container, ...]
     unhealthy: tuple[Health, ...]
     events: tuple[Event, ...]
@@ -297,14 +297,14 @@ class PodStatus(Struct, frozen=True):
         """When it was given its node, in seconds since 1970."""
         return seconds(self.condition("PodScheduled").since or self.created)
 
-    def condition(self, kind: str) -> Condition:
-        return self.conditions.get(kind, Condition())
+    def condition(self, kind: str) -> PodCondition:
+        return self.conditions.get(kind, PodCondition())
 
 
-def status_of(state: ClusterState, pod: Raw) -> PodStatus:
+def report_of(state: ClusterState, pod: Raw) -> KubeletReport:
     """What a pod says of itself, its kubelet and others of it."""
     metadata, spec, status = map_at(pod, "metadata"), map_at(pod, "spec"), map_at(pod, "status")
-    return PodStatus(
+    return KubeletReport(
         node=text_at(spec, "nodeName"),
         phase=text_at(status, "phase"),
         reason=text_at(status, "reason"),
@@ -315,7 +315,7 @@ def status_of(state: ClusterState, pod: Raw) -> PodStatus:
         heard=bool(text_at(status, "startTime")),
         finalizers=tuple(f for f in metadata.get("finalizers") or () if isinstance(f, str)),
         conditions={
-            text_at(c, "type"): Condition(
+            text_at(c, "type"): PodCondition(
                 text_at(c, "status"), text_at(c, "reason"), text_at(c, "message"), text_at(c, "lastTransitionTime")
             )
             for c in reversed(maps_at(status, "conditions"))

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from dractl.editing.completing import Completion, completions
 from dractl.editing.hovering import Hover, hover
-from dractl.editing.judging import Diagnostic, Edit, QuickFix, Range, diagnostics
+from dractl.editing.judging import Diagnostic, QuickFix, Range, TextEdit, diagnostics
 
-__all__ = ["Completion", "Diagnostic", "Edit", "Hover", "QuickFix", "Range", "completions", "diagnostics", "hover"]
+__all__ = ["Completion", "Diagnostic", "Hover", "QuickFix", "Range", "TextEdit", "completions", "diagnostics", "hover"]

@@ -29,7 +29,7 @@ class Range(Struct, frozen=True):
     end_column: int
 
 
-class Edit(Struct, frozen=True):
+class TextEdit(Struct, frozen=True):
     """Replaces a range."""
 
     range: Range
@@ -40,7 +40,7 @@ class QuickFix(Struct, frozen=True):
     """The edits that fix a finding; ``safe``: they change only what was certainly meant otherwise."""
 
     title: str
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
     safe: bool
 
 
@@ -83,7 +83,7 @@ def _diagnostic(finding: Finding) -> Diagnostic:
     fix = finding.fix
     quick = None
     if fix is not None and all(edit.position.file == name for edit in fix.edits):
-        edits = tuple(Edit(_range(edit.position), edit.text) for edit in fix.edits)
+        edits = tuple(TextEdit(_range(edit.position), edit.text) for edit in fix.edits)
         quick = QuickFix(_sentence(fix.title), edits, fix.safe)
     return Diagnostic(
         _range(finding.position),

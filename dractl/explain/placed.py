@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from dractl.cluster.kubelet import Container, Event, PodStatus
+    from dractl.cluster.kubelet import Container, Event, KubeletReport
     from dractl.cluster.state import ClusterState
     from dractl.drivers.opaque import OpaqueFault
     from dractl.explain.answer import AllocatedDevice
@@ -57,7 +57,7 @@ _WAITS = {  # pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/i
 _SILENT_S, _SLOW_S, _LOOP_S = 20.0, 120.0, 60.0
 
 
-def headline(pod: PodStatus) -> str:
+def headline(pod: KubeletReport) -> str:
     """Where a pod is and how far it got, where nothing is known to be wrong."""
     node = pod.node
     if pod.ended:
@@ -78,7 +78,7 @@ def headline(pod: PodStatus) -> str:
     return f"scheduled on {node}, whose kubelet has said nothing of it yet"
 
 
-def _goes(pod: PodStatus, container: Container) -> bool:
+def _goes(pod: KubeletReport, container: Container) -> bool:
     """True if a container does what it should in a pod that runs."""
     if container.init:
         return container.state == "terminated" and not container.failed
@@ -89,11 +89,11 @@ def _goes(pod: PodStatus, container: Container) -> bool:
 
 def cause_of(
     state: ClusterState,
-    pod: PodStatus,
+    pod: KubeletReport,
     claims: Sequence[PodClaim],
     allocated: Sequence[AllocatedDevice],
     slices: Iterable[ResourceSlice],
-    without: Without,
+    without: Unlisted,
 ) -> Cause | None:
     """What keeps a pod that is on its node, or has ended, from running there; None if nothing does."""
     node = pod.node
@@ -115,7 +115,7 @@ def cause_of(
     )
 
 
-def _over(pod: PodStatus) -> Cause | None:
+def _over(pod: KubeletReport) -> Cause | None:
     """Why a pod has ended, unless it ended well."""
     nodes = (pod.node,) if pod.node else ()
     target = pod.condition("DisruptionTarget")
@@ -133,7 +133,7 @@ def _over(pod: PodStatus) -> Cause | None:
     return running.Failed(nodes=nodes, why=why)
 
 
-def _stuck(state: ClusterState, pod: PodStatus, drivers: tuple[str, ...], lost: tuple[str, ...]) -> Cause:
+def _stuck(state: ClusterState, pod: KubeletReport, drivers: tuple[str, ...], lost: tuple[str, ...]) -> Cause:
     """What a pod that is Terminating still waits for."""
     now, due = kubelet.now_of(state), pod.due
     failed = kubelet.newest(pod.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
@@ -150,7 +150,7 @@ def _stuck(state: ClusterState, pod: PodStatus, drivers: tuple[str, ...], lost: 
     )
 
 
-def _unhealthy(pod: PodStatus, allocated: Sequence[AllocatedDevice]) -> Cause | None:
+def _unhealthy(pod: KubeletReport, allocated: Sequence[AllocatedDevice]) -> Cause | None:
     if not pod.unhealthy:
         return None
     names = [device.device for device in allocated]
@@ -161,12 +161,12 @@ def _unhealthy(pod: PodStatus, allocated: Sequence[AllocatedDevice]) -> Cause | 
 
 def _failing(
     state: ClusterState,
-    pod: PodStatus,
+    pod: KubeletReport,
     claims: Sequence[PodClaim],
     allocated: Sequence[AllocatedDevice],
     lost: tuple[str, ...],
     slices: Iterable[ResourceSlice],
-    without: Without,
+    without: Unlisted,
 ) -> Cause | None:
     """Why the pod does not start, or what has failed in it: as its containers say, else by the newest event."""
     node = pod.node
@@ -216,7 +216,7 @@ def _loops(state: ClusterState, container: Container) -> bool:
     return not container.ready or (now is not None and began is not None and now - began < _LOOP_S)
 
 
-def _failed(node: str, container: Container, claims: Sequence[PodClaim], without: Without) -> Cause:
+def _failed(node: str, container: Container, claims: Sequence[PodClaim], without: Unlisted) -> Cause:
     none = claims and not without.sentences and container.name not in without.listing
     why = "it lists no claim in resources.claims, so it has no device" if none else ""
     return running.ContainerFailed(
@@ -233,7 +233,7 @@ def _not_injected(node: str, container: str, why: str, begun: bool, absent: str,
 
 
 def _refused_by_driver(
-    state: ClusterState, pod: PodStatus, claims: Sequence[PodClaim], drivers: tuple[str, ...]
+    state: ClusterState, pod: KubeletReport, claims: Sequence[PodClaim], drivers: tuple[str, ...]
 ) -> Cause | None:
     """What a driver has written itself, where the kubelet has not: its event about a claim (dra.net writes
     ClaimPrepareFailed), or a condition of the claim."""
@@ -323,7 +323,7 @@ def _why(fault: OpaqueFault) -> str:
     return f"{fault.message}; did you mean {fault.nearest}?" if fault.nearest else fault.message
 
 
-def _not_ready(pod: PodStatus, claims: Sequence[PodClaim]) -> Cause | None:
+def _not_ready(pod: KubeletReport, claims: Sequence[PodClaim]) -> Cause | None:
     """A device that its driver calls not ready, or a probe that a container fails."""
     for claim in claims:
         for device in maps_at(claim.value, "status", "devices"):
@@ -343,13 +343,13 @@ def _not_ready(pod: PodStatus, claims: Sequence[PodClaim]) -> Cause | None:
     return None
 
 
-def _unready(state: ClusterState, pod: PodStatus) -> Cause | None:
+def _unready(state: ClusterState, pod: KubeletReport) -> Cause | None:
     """A node whose kubelet says that it is not ready."""
     why = kubelet.unready(state, pod.node)
     return running.NodeUnready(nodes=(pod.node,), why=why, state=headline(pod)) if why else None
 
 
-def _silent(state: ClusterState, pod: PodStatus) -> Cause | None:
+def _silent(state: ClusterState, pod: KubeletReport) -> Cause | None:
     """A kubelet that says nothing of a pod, or not why it does not start, for longer than it takes."""
     if pod.phase != "Pending":
         return None
@@ -376,7 +376,7 @@ def _lost(state: ClusterState, node: str, drivers: Sequence[str], slices: Iterab
 
 def notes_of(
     state: ClusterState,
-    pod: PodStatus,
+    pod: KubeletReport,
     cause: Cause | None,
     allocated: Sequence[AllocatedDevice],
     slices: Iterable[ResourceSlice],
@@ -424,14 +424,14 @@ def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iter
                 return
 
 
-class Without(Struct, frozen=True):
+class Unlisted(Struct, frozen=True):
     """What of a pod's devices reaches no container, in sentences, and the names of containers that list a claim."""
 
     sentences: tuple[str, ...]
     listing: frozenset[str]
 
 
-def without(pod: Raw, claims: Sequence[PodClaim]) -> Without:
+def without(pod: Raw, claims: Sequence[PodClaim]) -> Unlisted:
     """Devices that are allocated and reach no container. Neither scheduler nor kubelet object: the kubelet gives a
     container the devices of the requests that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources)."""
     spec = map_at(pod, "spec")
@@ -458,4 +458,4 @@ def without(pod: Raw, claims: Sequence[PodClaim]) -> Without:
             for container, request in entries
             if request and request not in known
         ]
-    return Without(tuple(sentences), frozenset(container for container, _, _ in named))
+    return Unlisted(tuple(sentences), frozenset(container for container, _, _ in named))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dractl.cluster.kubelet import status_of
+from dractl.cluster.kubelet import report_of
 from dractl.cluster.pods import reserved_for
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import placed
@@ -34,7 +34,7 @@ def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodCla
     every = claims if made is None else (*claims, made)
     allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-    pod, slices = status_of(scheduler.state, value), scheduler.slices
+    pod, slices = report_of(scheduler.state, value), scheduler.slices
     without = placed.without(value, claims)
     by_hand = None if pod.ended else _by_hand(scheduler, node, claims)
     if by_hand is not None:

@@ -138,7 +138,7 @@ class Model(Row, frozen=True, kw_only=True):
     family: str = ""
 
 
-class Change(Row, frozen=True, kw_only=True):
+class CodeChange(Row, frozen=True, kw_only=True):
     """Something that the driver's code does differently from ``since`` on, for code that asks for it by name."""
 
     about: str
@@ -166,7 +166,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     settings: tuple[Setting, ...] = ()
     models: dict[str, Model] = field(default_factory=dict)
     classes: tuple[InstalledClass, ...] = ()
-    changes: dict[str, Change] = field(default_factory=dict)
+    changes: dict[str, CodeChange] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     complete: bool = True
     extension: str = ""

@@ -71,7 +71,7 @@ class Edit(Struct, frozen=True):
     text: str
 
 
-class Fix(Struct, frozen=True):
+class TextFix(Struct, frozen=True):
     """Edits that fix a finding. A safe fix changes only values that certainly were not intended."""
 
     title: str
@@ -101,7 +101,7 @@ class Finding(Struct, frozen=True):
     related: tuple[Related, ...] = ()
     api: Api | None = None
     origin: str | None = None
-    fix: Fix | None = None
+    fix: TextFix | None = None
     excerpt: str = ""
     key_line: int = 0
     releases: tuple[str, ...] = ()

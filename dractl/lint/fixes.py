@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.lint.advice import Replacement
-from dractl.lint.finding import Edit, Fix
+from dractl.lint.finding import Edit, TextFix
 from dractl.manifests import Position
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|
 _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
-def for_violation(document: Document, violation: Violation) -> Fix | None:
+def for_violation(document: Document, violation: Violation) -> TextFix | None:
     """The edits that fix a violation, if the intended value is clear; else None."""
     if any(issue.is_assignment for issue in violation.issues):
         return _compared(document, violation)
@@ -68,12 +68,12 @@ def for_violation(document: Document, violation: Violation) -> Fix | None:
     return replacement(document, wanted)
 
 
-def _dropped(document: Document, path: Path) -> Fix | None:
+def _dropped(document: Document, path: Path) -> TextFix | None:
     edit = removal(document, path)
-    return None if edit is None else Fix(f"remove {path[-1]}", (edit,), safe=False)
+    return None if edit is None else TextFix(f"remove {path[-1]}", (edit,), safe=False)
 
 
-def _without_unit(document: Document, violation: Violation) -> Fix | None:
+def _without_unit(document: Document, violation: Violation) -> TextFix | None:
     """A quantity without the word behind it, or with the suffix of bytes as quantities have it."""
     written = document.at(violation.path)
     found = _UNIT.fullmatch(written) if isinstance(written, str) and "quantity" in violation.message else None
@@ -83,7 +83,7 @@ def _without_unit(document: Document, violation: Violation) -> Fix | None:
     return replacement(document, Replacement(f"write {meant}", violation.path, meant, safe=False))
 
 
-def _into(document: Document, path: Path, to: Path) -> Fix | None:
+def _into(document: Document, path: Path, to: Path) -> TextFix | None:
     """A field moved into a map that exists, behind its other fields; what it leaves empty goes, too."""
     holder = document.at(to[:-1])
     if not isinstance(holder, dict) or not holder or to[-1] in holder:
@@ -102,13 +102,13 @@ def _into(document: Document, path: Path, to: Path) -> Fix | None:
     if _in_flow(document, to[:-1]):
         if value.line != value.end_line:
             return None
-        return Fix(title, (cut, Edit(_after(end), f", {text}")), safe=False)
+        return TextFix(title, (cut, Edit(_after(end), f", {text}")), safe=False)
     indent = document.locate((*to[:-1], kept[0]), key=True).column - 1
     shifted = "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
     behind = Position(end.file, end.end_line + 1, 1, end.end_line + 1, 1)
     if end.end_column == 1:  # a block that ends with its line
         behind = Position(end.file, end.end_line, 1, end.end_line, 1)
-    return Fix(title, (cut, Edit(behind, shifted)), safe=False)
+    return TextFix(title, (cut, Edit(behind, shifted)), safe=False)
 
 
 def _lines(document: Document, key: Position, value: Position) -> str:
@@ -120,7 +120,7 @@ def _lines(document: Document, key: Position, value: Position) -> str:
     return "\n".join((first[key.column - 1 :], *rest)).rstrip()
 
 
-def _in_place(document: Document, outer: Path, inner: Path, title: str) -> Fix | None:
+def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextFix | None:
     """A field in place of the map that has nothing else."""
     whole, end = document.locate(outer, key=True), document.locate(outer)
     key, value = document.locate(inner, key=True), document.locate(inner)
@@ -129,10 +129,10 @@ def _in_place(document: Document, outer: Path, inner: Path, title: str) -> Fix |
     text = _lines(document, key, value)
     indent = " " * (whole.column - 1)
     shifted = "\n".join(line if not at else indent + line for at, line in enumerate(text.splitlines()))
-    return Fix(title, (Edit(_from(whole, end), shifted),), safe=False)
+    return TextFix(title, (Edit(_from(whole, end), shifted),), safe=False)
 
 
-def _compared(document: Document, violation: Violation) -> Fix | None:
+def _compared(document: Document, violation: Violation) -> TextFix | None:
     """``==`` in place of the one ``=`` of an expression."""
     written = document.at(violation.path)
     found = (
@@ -162,7 +162,7 @@ def _is_judged(document: Document, path: Path) -> bool:
     return (document.api_version or "").startswith("resource.k8s.io/") or not _OF_CLAIMS.isdisjoint(path)
 
 
-def _moved(document: Document, path: Path, to: Path) -> Fix | None:
+def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
     """A field under its right name or, if it is a request's, below ``exactly``; or a wrapper's content in its place."""
     holder = document.at(path[:-1])
     if to == path[:-1]:
@@ -182,20 +182,20 @@ def _alike(written: str, nearest: str) -> bool:
     return SequenceMatcher(None, written.lower(), nearest.lower()).ratio() > 0.85
 
 
-def replacement(document: Document, wanted: Replacement) -> Fix:
+def replacement(document: Document, wanted: Replacement) -> TextFix:
     """The edit of one scalar or key, quoted as it was; or of a part of a scalar."""
     if wanted.start is not None and wanted.end is not None:
         first = document.locate(wanted.path, offset=wanted.start)
         last = document.locate(wanted.path, offset=wanted.end - 1)
         position = Position(first.file, first.line, first.column, last.end_line, last.end_column)
-        return Fix(wanted.title, (Edit(position, wanted.text),), wanted.safe)
+        return TextFix(wanted.title, (Edit(position, wanted.text),), wanted.safe)
     position = document.locate(wanted.path, key=wanted.key)
     quote = document.line(position.line)[position.column - 1 : position.column]
     new = f"{quote}{wanted.text}{quote}" if quote in ("'", '"') else wanted.text
-    return Fix(wanted.title, (Edit(position, new),), wanted.safe)
+    return TextFix(wanted.title, (Edit(position, new),), wanted.safe)
 
 
-def _converted(document: Document, violation: Violation) -> Fix | None:
+def _converted(document: Document, violation: Violation) -> TextFix | None:
     """A value converted to the required type: without or with quotes, or in the map that it belongs in."""
     meant, place = violation.meant, document.locate(violation.path)
     if meant is None or place.line != place.end_line:
@@ -203,16 +203,16 @@ def _converted(document: Document, violation: Violation) -> Fix | None:
     written = document.line(place.line)[place.column - 1 : place.end_column - 1]
     if isinstance(meant, dict) and len(meant) == 1 and not isinstance(document.at(violation.path), dict | list):
         (name,) = meant
-        return Fix(f"write {{{name}: ...}}", (Edit(place, f"{{{name}: {written}}}"),), safe=True)
+        return TextFix(f"write {{{name}: ...}}", (Edit(place, f"{{{name}: {written}}}"),), safe=True)
     if isinstance(meant, bool | int):
         new = str(meant).lower()
-        return Fix(f"write {new} without quotes", (Edit(place, new),), safe=True)
+        return TextFix(f"write {new} without quotes", (Edit(place, new),), safe=True)
     if isinstance(meant, str):
-        return Fix("put it in quotes", (Edit(place, f'"{written}"'),), safe=True)
+        return TextFix("put it in quotes", (Edit(place, f'"{written}"'),), safe=True)
     return None
 
 
-def _below_exactly(document: Document, path: Path) -> Fix | None:
+def _below_exactly(document: Document, path: Path) -> TextFix | None:
     """The fields of a request next to its name, as in v1beta1, moved one level deeper.
 
     They must be consecutive. The first of them carries the fix for all.
@@ -233,17 +233,17 @@ def _below_exactly(document: Document, path: Path) -> Fix | None:
             return None
     title = "put the fields of the request below exactly"
     if _in_flow(document, holder):
-        return Fix(title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True)
+        return TextFix(title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True)
     if any(document.line(key.line)[: key.column - 1].strip(" -") for key in keys):
         return None
     indent = " " * (first.column - 1)
     edits = [Edit(_before(first), f"exactly:\n{indent}  ")]
     lines = range(first.line + 1, last.end_line + 1)
     edits += (Edit(_line_start(first, line), "  ") for line in lines if document.line(line).strip())
-    return Fix(title, tuple(edits), safe=True)
+    return TextFix(title, tuple(edits), safe=True)
 
 
-def _unwrapped(document: Document, path: Path) -> Fix | None:
+def _unwrapped(document: Document, path: Path) -> TextFix | None:
     """A field's content in place of the field itself."""
     inside = document.at(path)
     if not inside:
@@ -258,7 +258,7 @@ def _unwrapped(document: Document, path: Path) -> Fix | None:
         if value.line != value.end_line or (len(inside) > 1 and not _in_flow(document, path[:-1])):
             return None
         text = document.line(value.line)[value.column : value.end_column - 2].strip().rstrip(",")
-        return Fix(title, (Edit(_from(key, value), text),), safe=True)
+        return TextFix(title, (Edit(_from(key, value), text),), safe=True)
     between = [document.line(line).strip() for line in range(key.line + 1, first.line)]
     after_key = document.line(key.line)[key.end_column - 1 :].strip()
     if any(between) or after_key != ":" or document.line(first.line)[: first.column - 1].strip():
@@ -270,10 +270,10 @@ def _unwrapped(document: Document, path: Path) -> Fix | None:
         return None
     join = Position(key.file, key.line, key.column, first.line, first.column)
     edits = [Edit(join, ""), *(Edit(_line_start(key, line, shift), "") for line in dedented)]
-    return Fix(title, tuple(edits), safe=True)
+    return TextFix(title, tuple(edits), safe=True)
 
 
-def _removed(document: Document, path: Path) -> Fix | None:
+def _removed(document: Document, path: Path) -> TextFix | None:
     """A field without content, up to the next of its map; the last one with what separates it from the one before."""
     holder = document.at(path[:-1])
     key, names = document.locate(path, key=True), list(holder) if isinstance(holder, dict) else []
@@ -291,7 +291,7 @@ def _removed(document: Document, path: Path) -> Fix | None:
         span = Position(key.file, before.end_line, before.end_column, *ends)
     if any("#" in document.line(line) for line in range(span.line, span.end_line + 1)):
         return None  # a comment may be about it
-    return Fix(f"remove {path[-1]}", (Edit(span, ""),), safe=True)
+    return TextFix(f"remove {path[-1]}", (Edit(span, ""),), safe=True)
 
 
 def removal(document: Document, path: Path) -> Edit | None:
@@ -339,7 +339,7 @@ def _line_start(place: Position, line: int, width: int = 0) -> Position:
     return Position(place.file, line, 1, line, 1 + width)
 
 
-def applied(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
+def applied(text: str, fixes: Iterable[TextFix]) -> tuple[str, int]:
     """A file's text with the fixes, and how many were applied: one that touches an earlier one has to wait.
 
     Line ends stay those of the file.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dractl.lint.relevance import group
-from dractl.lint.verdict import Remark, verdict
+from dractl.lint.verdict import Flagged, verdict
 from dractl.manifests import Document
 from dractl.model import pod_specs
 from dractl.model.nearest import nearest
@@ -34,7 +34,7 @@ _OF_VALUES = frozenset({"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io
 """Groups of objects with the values of charts, or with patches: they complete what stands in them."""
 
 
-def foreign_pods(document: Document, target: Target) -> Iterator[Remark]:
+def foreign_pods(document: Document, target: Target) -> Iterator[Flagged]:
     """Errors in the claims of the pods that a custom resource describes."""
     specs = list(pod_specs(document.value))
     for path, spec in specs:
@@ -69,7 +69,7 @@ def _names(container: Any) -> set[str]:
     return {_name(claim) for claim in items(mapping(_claims(container).get("resources")).get("claims"))}
 
 
-def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Remark]:
+def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Target) -> Iterator[Flagged]:
     if "resourceClaims" not in spec and _is_whole(document, spec):
         yield from _without_claims(document, path, spec)
         return
@@ -102,7 +102,7 @@ def _without_claims(
     path: Path,
     spec: Mapping[str, Any],
     places: Mapping[tuple[str, int], Path] = MappingProxyType({}),
-) -> Iterator[Remark]:
+) -> Iterator[Flagged]:
     """Containers that name claims of a pod that has none; the list may stand at a level above. ``places`` as in
     :class:`PodSpec`."""
     wanted = (*path, "resourceClaims")
@@ -112,7 +112,7 @@ def _without_claims(
             above = (*path[:length], "resourceClaims")
             message = f"the pods do not get these claims: {dotted(above)} belongs at {dotted(wanted)}"
             wrong = Violation("unknown-field", None, None, above, message, True, moved_to=wanted)
-            yield Remark(wrong, server=False, severity="warning")
+            yield Flagged(wrong, server=False, severity="warning")
             return
     for field in _CONTAINERS:
         for at, container in enumerate(items(spec.get(field))):
@@ -122,7 +122,7 @@ def _without_claims(
             yield from _without_claim(uses, frozenset())
 
 
-def _said(document: Document, violation: Violation, path: Path) -> Remark:
+def _said(document: Document, violation: Violation, path: Path) -> Flagged:
     message = violation.message.replace(dotted(violation.path), dotted(path))
     if violation.field and (violation.type or "").startswith("FieldValue"):
         message = f"{dotted(path)}: {message}"
@@ -136,7 +136,7 @@ def _said(document: Document, violation: Violation, path: Path) -> Remark:
         detail=None,
         moved_to=(*path[: len(path) - len(violation.path) + 1], *moved[1:]) if moved and moved[:1] == _ROOT else moved,
     )
-    return Remark(there, server=False, severity="warning")
+    return Flagged(there, server=False, severity="warning")
 
 
 def _about_claims(violation: Violation) -> bool:
@@ -159,7 +159,7 @@ def _claims(container: Any) -> dict[str, Any]:
     return {"resources": {"claims": claims}} if claims else {}
 
 
-def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Remark]:
+def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[Flagged]:
     """Containers of values (maps by name, such as those of a HelmRelease) that name a claim that no list has."""
     inside = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
@@ -172,7 +172,7 @@ def _unlisted(document: Document, specs: Sequence[tuple[Path, Mapping[str, Any]]
                 yield from _without_claim((((*path, at), claim) for at, claim in enumerate(claims)), listed)
 
 
-def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -> Iterator[Remark]:
+def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -> Iterator[Flagged]:
     for path, claim in uses:
         name = _name(claim)
         if name and name not in listed:
@@ -181,7 +181,7 @@ def _without_claim(uses: Iterable[tuple[Path, Any]], listed: AbstractSet[str]) -
             wrong = Violation(
                 "PC-09", None, None, (*path, "name"), message, allowed=known, nearest=nearest(name, known)
             )
-            yield Remark(wrong, server=False, severity="warning")
+            yield Flagged(wrong, server=False, severity="warning")
 
 
 def _name(claim: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.lint.finding import Edit, Fix
+from dractl.lint.finding import Edit, TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.ignores import ignores, names_end
 from dractl.manifests import Document, Position, read_text
@@ -56,7 +56,7 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
         else:
             codes.setdefault(spot, set()).add(finding.code)
     edits = [edit for spot, named in codes.items() if (edit := lines.edit(spot, named)) is not None]
-    after, _ = applied(text, [Fix("", (edit,)) for edit in edits])
+    after, _ = applied(text, [TextFix("", (edit,)) for edit in edits])
     if _values(name, after) != values:
         return Ignoring(text, why_not="comments would change its values")
     return Ignoring(after, len(wanted) - len(left), _no_place(left))

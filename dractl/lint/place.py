@@ -17,7 +17,7 @@ from dractl.manifests import Position
 if TYPE_CHECKING:
     from dractl.cel import Issue
     from dractl.lint.advice import Advice
-    from dractl.lint.verdict import Remark
+    from dractl.lint.verdict import Flagged
     from dractl.manifests import Broken, Document
     from dractl.model import Target
     from dractl.validation.violation import Path, Violation
@@ -63,7 +63,7 @@ def from_broken(broken: Broken) -> Placed:
     return Placed(finding)
 
 
-def from_violation(document: Document, remark: Remark, target: Target) -> Placed:
+def from_violation(document: Document, remark: Flagged, target: Target) -> Placed:
     """The API server's finding in a document, or its finding once the errors at which it stops are fixed."""
     violation = remark.violation
     rule = registry.for_violation(violation.rule)

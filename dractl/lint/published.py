@@ -47,7 +47,7 @@ class Row(Struct, frozen=True):
     values_since: tuple[tuple[str, str], ...] = ()
 
 
-class Driver(Struct, frozen=True):
+class KnownDriver(Struct, frozen=True):
     """What is known of one driver. ``versions`` are in order; ``at`` is the one that is judged: the newest release,
     unless another is ``stated``; ``tags`` are the git tags of releases, by version, ``seen`` the dates of versions that
     are not released. Devices can have attributes that nobody knows if it is not ``complete``, or where somebody sets up
@@ -167,12 +167,12 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 
 
 @cache
-def drivers() -> dict[str, Driver]:
+def drivers() -> dict[str, KnownDriver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
     return {name: _driver(facts.driver(name)) for name in facts.names() if not name.endswith(ANYBODYS)}
 
 
-def _driver(known: facts.Driver) -> Driver:
+def _driver(known: facts.Driver) -> KnownDriver:
     attributes = (
         Row(
             _full(known.name, row.name),
@@ -191,7 +191,7 @@ def _driver(known: facts.Driver) -> Driver:
         Row(_full(known.name, row.name), "quantity", row.since, row.removed, row.when, row.devices)
         for row in known.capacities
     )
-    return Driver(
+    return KnownDriver(
         known.name,
         known.versions,
         known.released,
@@ -238,12 +238,12 @@ def memories(driver: str) -> dict[str, int]:
     return {row["name"]: row["memoryMiB"] for row in rows if "name" in row and "memoryMiB" in row}
 
 
-def driver(name: str | None) -> Driver | None:
+def driver(name: str | None) -> KnownDriver | None:
     """A known driver, at its newest release."""
     return drivers().get(name or "")
 
 
-def judged(run: Run, known: Driver) -> Driver:
+def judged(run: Run, known: KnownDriver) -> KnownDriver:
     """A driver at the version that is stated for the run, else at that of its image in the input."""
     fact = facts.driver(known.name)
     stated = run.versions.get(known.name) or _running(run).get(known.name)
@@ -283,7 +283,7 @@ class Wanted(Struct, frozen=True):
     on demand. ``types`` are the values of the driver's attribute ``type`` that they leave, empty: any.
     """
 
-    driver: Driver
+    driver: KnownDriver
     compiled: Callable[[], tuple[Program, ...]]
     types: tuple[str, ...]
 
@@ -306,7 +306,7 @@ class Wanted(Struct, frozen=True):
         return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
 
 
-def _types(known: Driver) -> tuple[str, ...]:
+def _types(known: KnownDriver) -> tuple[str, ...]:
     row = known.attributes.get(f"{known.name}/type")
     return tuple(str(value) for value in row.values) if row else ()
 
@@ -354,7 +354,7 @@ def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
     return None if known is None else Wanted(known, lambda: programs, pinned(known, programs))
 
 
-def pinned(known: Driver, programs: Iterable[Program]) -> tuple[str, ...]:
+def pinned(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
     """The values of the attribute ``type`` that selectors leave; empty: any."""
     kinds = set(_types(known))
     demands = [
@@ -428,7 +428,7 @@ class Read(Struct, frozen=True):
     expression: Expression
     program: Program
     lookup: Lookup
-    driver: Driver
+    driver: KnownDriver
     guessed: bool = False
 
     @property

@@ -27,7 +27,7 @@ _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
 """What the version says that was taken in place of one that is not served."""
 
 
-class Remark(Struct, frozen=True):
+class Flagged(Struct, frozen=True):
     """A violation; ``server``: the API server reports it for the document as it is. ``severity`` is set if it differs
     from the rule's own in a lesser case."""
 
@@ -39,7 +39,7 @@ class Remark(Struct, frozen=True):
 class Judgement(Struct, frozen=True):
     """The errors in a document, and the document as it was probably meant: itself, if its types are right."""
 
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Flagged, ...]
     document: Document
 
 
@@ -57,7 +57,7 @@ def verdict(
     if not document.namespace:
         namespaces = {}
     draft = Draft(document)
-    remarks: list[Remark] = []
+    remarks: list[Flagged] = []
     seen: set[tuple[Any, ...]] = set()
     unserved = undecodable = False
     faults = document.faults
@@ -70,9 +70,9 @@ def verdict(
             if not matters(violation):
                 continue
             if not placeholders.depends(document, violation):
-                remarks.append(Remark(violation, round_ == 0, "info" if violation.rule == "merged-key" else None))
+                remarks.append(Flagged(violation, round_ == 0, "info" if violation.rule == "merged-key" else None))
             elif placeholders.filled_in_by_hand(document.at(violation.path)):
-                remarks.append(Remark(_unfilled(document, violation), server=False))
+                remarks.append(Flagged(_unfilled(document, violation), server=False))
         hiding = [violation for violation in violations if violation.rule in HIDING]
         unserved = unserved or any(violation.rule == "not-served" for violation in hiding)
         undecodable = undecodable or any(violation.rule in ("not-served", "wrong-type") for violation in hiding)
@@ -84,7 +84,7 @@ def verdict(
     return Judgement(tuple(_once(remarks)), draft.document if undecodable else document)
 
 
-def _once(remarks: Sequence[Remark]) -> Iterator[Remark]:
+def _once(remarks: Sequence[Flagged]) -> Iterator[Flagged]:
     """What the server refuses because it drops a field first is one mistake, said where it refuses."""
     dropped = {item.violation.path: item.violation for item in remarks if item.violation.rule == "dropped-field"}
     refused = {item.violation.path for item in remarks if item.violation.type in _LACKS_A_VALUE}

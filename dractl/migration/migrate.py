@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dractl.lint.finding import Fix
+from dractl.lint.finding import TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.partial import is_patch
 from dractl.manifests import Document, read_text
@@ -226,6 +226,6 @@ def _json_edited(content: str, changed: Sequence[tuple[Document, Any]], added: S
 def _yaml_edited(content: str, pods: Sequence[Plan], added: Sequence[Template]) -> str:
     """YAML with the changes of some pods, and further templates at its end."""
     edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
-    after, _ = applied(content, [Fix("use claims", edits, safe=True)])
+    after, _ = applied(content, [TextFix("use claims", edits, safe=True)])
     newline = "\r\n" if "\r\n" in content else "\n"
     return after + "".join(f"---\n{dump(template.value)}" for template in added).replace("\n", newline)

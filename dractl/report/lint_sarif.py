@@ -11,7 +11,7 @@ from dractl.lint import registry
 from dractl.report.paths import uri
 
 if TYPE_CHECKING:
-    from dractl.lint.finding import Finding, Fix, Report
+    from dractl.lint.finding import Finding, Report, TextFix
     from dractl.manifests import Position
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -93,7 +93,7 @@ def _region(position: Position) -> dict[str, int]:
     }
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: TextFix) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in fix.edits:
         replacement = {"deletedRegion": _region(edit.position), "insertedContent": {"text": edit.text}}

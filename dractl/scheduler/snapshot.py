@@ -383,7 +383,7 @@ class Snapshot(Struct, frozen=True):
             for name in {pod.node_name for pod in pods}
             if (node := self.nodes.get(name)) is not None
         }
-        return replace(self, nodes=ChainMap(changed, self.nodes)) if changed else self
+        return replace(self, nodes=ChainMap(changed, self.nodes)) if changed else self  # type: ignore[arg-type]
 
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104

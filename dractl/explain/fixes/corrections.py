@@ -32,7 +32,7 @@ _MOST = 3  # values that are tried
 _SHORT = 3  # letters and digits of a value that is too short to be the beginning of another
 
 
-class Edit(Struct, frozen=True):
+class Rewrite(Struct, frozen=True):
     """Another text for a condition, with an imperative for its title. ``corrects``: it is what was meant, as far as the
     devices' own values can tell."""
 
@@ -42,12 +42,12 @@ class Edit(Struct, frozen=True):
     degree: int = 0
     corrects: bool = False
 
-    def within(self, whole: str, part: Excerpt) -> Edit:
+    def within(self, whole: str, part: Excerpt) -> Rewrite:
         """The same edit of the whole expression that the condition is part of."""
         return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
 
 
-def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """Other texts for one condition that is false, or fails, on the devices ``lost``."""
     program = reading(text)
     compared = {found.lookup: found for found in program.comparisons if found.default is None}
@@ -69,7 +69,7 @@ def corrections(devices: Devices, text: str, lost: Sequence[DeviceID]) -> Iterat
         if lookup.kind == "attributes" and lookup.name and not lookup.tested and len(present) < len(values):
             yield from _either_name(devices, text, lookup, lost)
             for guarded in _guarded(devices, text, lookup):
-                yield Edit(f"guard {lookup.name}, which some devices lack,", guarded, degree=1)
+                yield Rewrite(f"guard {lookup.name}, which some devices lack,", guarded, degree=1)
 
 
 def renamed(text: str, wrong: Lookup, right: str) -> str:
@@ -96,7 +96,7 @@ def _replaced(text: str, places: set[tuple[int, int, str]]) -> str:
 # -- literals by themselves --
 
 
-def _versions(text: str) -> Iterator[Edit]:
+def _versions(text: str) -> Iterator[Rewrite]:
     """Semantic versions with all of their three parts."""
     tokens = tokenize(text)
     for name, opening, argument in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -106,7 +106,7 @@ def _versions(text: str) -> Iterator[Edit]:
         if whole is not None and whole != argument.content:
             start = argument.content_start
             changed = text[:start] + whole + text[start + len(argument.content) :]
-            yield Edit(f"use semver('{whole}') instead of semver('{argument.content}')", changed, corrects=True)
+            yield Rewrite(f"use semver('{whole}') instead of semver('{argument.content}')", changed, corrects=True)
 
 
 def _whole(version: str) -> str | None:
@@ -118,7 +118,7 @@ def _whole(version: str) -> str | None:
     return ".".join([*numbers, "0", "0"][:3])
 
 
-def _anchors(text: str) -> Iterator[Edit]:
+def _anchors(text: str) -> Iterator[Rewrite]:
     """A pattern without the anchors at its ends, and a substring where a prefix or suffix was asked for."""
     tokens = tokenize(text)
     for dot, name, opening, argument in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
@@ -127,13 +127,13 @@ def _anchors(text: str) -> Iterator[Edit]:
         content, start = argument.content, argument.content_start
         if name.text == "matches" and (bare := content.removeprefix("^").removesuffix("$")) != content and bare:
             changed = text[:start] + bare + text[start + len(content) :]
-            yield Edit(f"match '{bare}' instead of '{content}'", changed, corrects=True)
+            yield Rewrite(f"match '{bare}' instead of '{content}'", changed, corrects=True)
         elif name.text in ("startsWith", "endsWith"):
             changed = text[: name.start] + "contains" + text[name.end :]
-            yield Edit(f"use contains('{content}') instead of {name.text}('{content}')", changed, corrects=True)
+            yield Rewrite(f"use contains('{content}') instead of {name.text}('{content}')", changed, corrects=True)
 
 
-def _cases(text: str, present: Sequence[str]) -> Iterator[Edit]:
+def _cases(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
     """A substring, prefix or pattern in the case in which the devices' values have it."""
     tokens = tokenize(text)
     for dot, name, opening, argument in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
@@ -145,10 +145,10 @@ def _cases(text: str, present: Sequence[str]) -> Iterator[Edit]:
             right = value[at : at + len(content)]
             if at >= 0 and right != content:
                 changed = text[:start] + right + text[start + len(content) :]
-                yield Edit(f"use {name.text}('{right}') instead of {name.text}('{content}')", changed, corrects=True)
+                yield Rewrite(f"use {name.text}('{right}') instead of {name.text}('{content}')", changed, corrects=True)
         if name.text == "matches" and not content.startswith("(?") and _differs_by_case(content, present):
             changed = f"{text[:start]}(?i){text[start:]}"
-            yield Edit(f"match '(?i){content}', in any case, instead of '{content}'", changed, corrects=True)
+            yield Rewrite(f"match '(?i){content}', in any case, instead of '{content}'", changed, corrects=True)
 
 
 def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
@@ -159,13 +159,13 @@ def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
     )
 
 
-def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """The name of a driver that is there."""
     drivers = sorted({device.driver for device in lost})
     for literal in found.literals[:1]:
         for driver in _alike(str(literal.value), drivers, ""):
             changed = text[: literal.start] + _quoted(driver, literal) + text[literal.end :]
-            yield Edit(f"change driver {literal.value} to {driver}", changed, corrects=True)
+            yield Rewrite(f"change driver {literal.value} to {driver}", changed, corrects=True)
 
 
 # -- names --
@@ -173,7 +173,7 @@ def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[
 
 def _other_map(
     devices: Devices, text: str, lookup: Lookup, found: Comparison | None, lost: Sequence[DeviceID]
-) -> Iterator[Edit]:
+) -> Iterator[Rewrite]:
     """A capacity that was looked up among the attributes, or an attribute among the capacities."""
     other = replace(lookup, kind="capacity" if lookup.kind == "attributes" else "attributes")
     if not any(selectors.value_of(devices, device, other) is not None for device in lost):
@@ -182,7 +182,7 @@ def _other_map(
     operand = head + text[lookup.domain_start : lookup.end]
     title = f"read {lookup.full_name} from device.{other.kind}"
     if found is None or found.literals[0].kind == "quantity" or other.kind == "attributes":
-        yield Edit(title, text[: lookup.start] + operand + text[lookup.end :], corrects=True)
+        yield Rewrite(title, text[: lookup.start] + operand + text[lookup.end :], corrects=True)
         return
     literal = found.literals[0]
     if literal.kind in ("string", "int") and len(found.literals) == 1 and found.operator != "in":
@@ -190,7 +190,7 @@ def _other_map(
         amount = _with_unit(str(literal.value), [value for value in there if value is not None])
         compared = f"{operand}.compareTo(quantity('{amount}')) {found.operator} 0"
         changed = text[: found.start] + compared + text[found.end :]
-        yield Edit(f"{title}, and compare it with quantity('{amount}')", changed, corrects=True)
+        yield Rewrite(f"{title}, and compare it with quantity('{amount}')", changed, corrects=True)
 
 
 def _with_unit(written: str, present: Sequence[str]) -> str:
@@ -205,7 +205,7 @@ def _with_unit(written: str, present: Sequence[str]) -> str:
     )
 
 
-def _either_name(devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+def _either_name(devices: Devices, text: str, lookup: Lookup, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """The condition on whichever of two names a device has: drivers rename attributes."""
     lacking = [d for d in lost if selectors.value_of(devices, d, lookup) is None]
     other = selectors.misfit(devices, text, lacking).nearest
@@ -213,7 +213,7 @@ def _either_name(devices: Devices, text: str, lookup: Lookup, lost: Sequence[Dev
         return
     test = f"'{lookup.name}' in device.attributes['{lookup.domain}']"
     changed = f"({test} ? {text} : {renamed(text, lookup, other)})"
-    yield Edit(f"read {other} on devices without {lookup.full_name}", changed, corrects=True)
+    yield Rewrite(f"read {other} on devices without {lookup.full_name}", changed, corrects=True)
 
 
 def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
@@ -243,7 +243,9 @@ def _guarded(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
 # -- values --
 
 
-def _values(text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]) -> Iterator[Edit]:
+def _values(
+    text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
+) -> Iterator[Rewrite]:
     """A literal that the devices' values satisfy."""
     literal = found.literals[0]
     operand, before, after = text[lookup.start : lookup.end], text[: found.start], text[found.end :]
@@ -263,33 +265,33 @@ def _values(text: str, found: Comparison, lookup: Lookup, kind: str | None, pres
         if literal.kind != "semver" and whole is not None:
             comparison = f".compareTo(semver('{whole}')) {found.operator} 0"
             title = f"compare {lookup.name}, a version, with semver('{whole}')"
-            yield Edit(title, changed(comparison), corrects=True)
+            yield Rewrite(title, changed(comparison), corrects=True)
         yield from _bound(found, lookup, "semver", present, changed)
     elif found.operator == "==":
         yield from _equal(text, found, lookup, kind, present)
     elif kind == "int" and literal.kind == "string":
         comparison = f" {found.operator} {literal.value}"
         title = f"compare {lookup.name}, an int, with {literal.value} without quotes"
-        yield Edit(title, changed(comparison), corrects=True)
+        yield Rewrite(title, changed(comparison), corrects=True)
     elif kind == "int":
         best = (max if ">" in found.operator else min)(int(v) for v in present)
         operator = ">=" if ">" in found.operator else "<="
         title = f"change {lookup.name} {found.operator} {literal.text} to {operator} {best}"
-        yield Edit(title, changed(f" {operator} {best}"), Preference.LESS)
+        yield Rewrite(title, changed(f" {operator} {best}"), Preference.LESS)
 
 
-def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]) -> Iterator[Edit]:
+def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]) -> Iterator[Rewrite]:
     literal = found.literals[0]
     if kind in _LISTS:
         changed = f"{text[: found.start]}{literal.text} in {text[lookup.start : lookup.end]}{text[found.end :]}"
-        yield Edit(f"look for {literal.text} in the list {lookup.name}", changed, corrects=True)
+        yield Rewrite(f"look for {literal.text} in the list {lookup.name}", changed, corrects=True)
         return
     meant = _alike(str(literal.value), list(dict.fromkeys(present)), kind)
     others = _next_smaller(str(literal.value), present)
     for position, value in enumerate(dict.fromkeys([*meant, *others][: _MOST + len(meant)])):
         corrects = value in meant[:1]
         changed = text[: literal.start] + _literal(value, kind, literal) + text[literal.end :]
-        yield Edit(
+        yield Rewrite(
             f"change {lookup.name} == {literal.text} to {_literal(value, kind, literal)}",
             changed,
             Preference.CORRECT if corrects else Preference.ADAPT,
@@ -316,19 +318,19 @@ def _profile(value: str) -> tuple[int, int] | None:
 
 def _listed(
     found: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str], changed: Callable[[str], str]
-) -> Iterator[Edit]:
+) -> Iterator[Rewrite]:
     """The values that the entries of a list stand for."""
     known = list(dict.fromkeys(present))
     meant = {value: None for literal in found.literals for value in _alike(str(literal.value), known, kind)}
     if meant:
         values = [_literal(value, kind, found.literals[0]) for value in meant]
         title = f"change the list for {lookup.name} to [{', '.join(values)}]"
-        yield Edit(title, changed(f" in [{', '.join(values)}]"), corrects=True)
+        yield Rewrite(title, changed(f" in [{', '.join(values)}]"), corrects=True)
 
 
 def _bound(
     found: Comparison, lookup: Lookup, function: str, present: Sequence[str], changed: Callable[[str], str]
-) -> Iterator[Edit]:
+) -> Iterator[Rewrite]:
     """A bound that the best of the devices reaches."""
     op = found.operator
     if function == "quantity":
@@ -338,7 +340,7 @@ def _bound(
     best = ordered[-1 if ">" in op or op == "==" else 0]
     operator = "==" if op == "==" else ">=" if ">" in op else "<="
     title = f"change {lookup.name} {op} {found.literals[0].value} to {operator} {best}"
-    yield Edit(title, changed(f".compareTo({function}('{best}')) {operator} 0"), Preference.LESS)
+    yield Rewrite(title, changed(f".compareTo({function}('{best}')) {operator} 0"), Preference.LESS)
 
 
 def _alike(written: str, known: Sequence[str], kind: str | None) -> list[str]:

@@ -11,7 +11,7 @@ from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
 from dractl.explain.fixes.candidates import SUCH, Candidate, Slot, Topic
-from dractl.explain.fixes.corrections import Edit, corrections, renamed
+from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import items, selectors_of
@@ -102,7 +102,7 @@ def _published(problem: Problem, text: str) -> bool:
     return not named or bool(named & problem.case.drivers)
 
 
-def _candidate(edit: Edit, where: str, slot: Slot, patch: Patch, effect: str = "") -> Candidate:
+def _candidate(edit: Rewrite, where: str, slot: Slot, patch: Patch, effect: str = "") -> Candidate:
     return Candidate(
         f"{edit.title} in {where}",
         (patch,),
@@ -114,7 +114,7 @@ def _candidate(edit: Edit, where: str, slot: Slot, patch: Patch, effect: str = "
     )
 
 
-def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool = False) -> Iterator[Edit]:
+def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool = False) -> Iterator[Rewrite]:
     """Other texts for an expression that is false, or fails, on the devices ``lost``. ``meant``: on others it is true,
     so that a condition that is false on these is no mistake."""
     for part in problem.scheduler.compile(text).conjuncts:
@@ -126,16 +126,16 @@ def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool
         wrong = selectors.misfit(problem.devices, part.text, lost)
         if wrong.nearest and wrong.reference is not None:
             title = f"change {wrong.reference.full_name} to {wrong.nearest}"
-            yield Edit(title, renamed(text, wrong.reference, wrong.nearest), corrects=True)
+            yield Rewrite(title, renamed(text, wrong.reference, wrong.nearest), corrects=True)
         for edit in corrections(problem.devices, part.text, lost):
             yield edit.within(text, part)
         rest = _without(text, part)
         if rest is not None:
             title = f"remove the condition {readable(part.text)}"
-            yield Edit(title, rest, Preference.RELAX, degree=1)
+            yield Rewrite(title, rest, Preference.RELAX, degree=1)
 
 
-def _instead(problem: Problem, text: str, part: Excerpt, lost: Sequence[DeviceID]) -> Iterator[Edit]:
+def _instead(problem: Problem, text: str, part: Excerpt, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """Other devices than those meant: not of another type, which are no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from dractl.lint.advice import Advice
     from dractl.lint.finding import Severity
     from dractl.lint.model import Run
-    from dractl.lint.published import Driver, Row
+    from dractl.lint.published import KnownDriver, Row
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -83,7 +83,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield replace(item.advice(message), severity=severity)
 
 
-def _versions(driver: Driver, row: Row) -> tuple[str, Severity] | None:
+def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
     which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}"
     if last is not None:

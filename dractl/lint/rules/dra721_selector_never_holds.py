@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from dractl.cel import Program
     from dractl.cel.conditions import Excerpt
     from dractl.lint.model import Run
-    from dractl.lint.published import Driver, Selectors
+    from dractl.lint.published import KnownDriver, Selectors
     from dractl.objects import Expression
 
 SEVERITY = "warning"
@@ -235,7 +235,7 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
         )
 
 
-def _other_class(driver: Driver, values: set[str]) -> str | None:
+def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
     fitting = [name for name, one in classes().items() if one.driver == driver.name and set(one.types) & values]
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
@@ -260,7 +260,7 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> I
             yield _never(selection, expression, part, why, known.dated())
 
 
-def _holds(condition: Program, known: Driver, name: str, values: tuple[str | int | bool, ...]) -> bool:
+def _holds(condition: Program, known: KnownDriver, name: str, values: tuple[str | int | bool, ...]) -> bool:
     devices = (Device({"name": "device", "attributes": {name: {"string": str(value)}}}) for value in values)
     return any(condition.evaluate(known.name, device) is True for device in devices)
 
