@@ -1,0 +1,124 @@
+"""The way of a question through the code: which files it enters, in the order in which the code is written.
+
+A reader who follows one value from function to function leaves a file and comes back to it. Each return costs him; what
+is read once, as a typed value, and handed on costs none. This counts them, for the question that explain answers.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "dractl"
+READERS = ("dractl.cluster.state", "dractl.model.paths")  # ``text_at`` and its like: a reader does not follow these
+
+
+class Module:
+    """The functions of a file by name (methods as ``Class.name``), and what its imports mean."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        path = PACKAGE.parent / (name.replace(".", "/") + ".py")
+        tree = ast.parse((path if path.exists() else path.with_suffix("") / "__init__.py").read_text(encoding="utf-8"))
+        self.functions: dict[str, ast.FunctionDef] = {}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                self.functions[node.name] = node
+            elif isinstance(node, ast.ClassDef):
+                methods = (method for method in node.body if isinstance(method, ast.FunctionDef))
+                self.functions.update({f"{node.name}.{method.name}": method for method in methods})
+        self.imports = {
+            alias.asname or alias.name: (node.module or "", alias.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+
+
+@cache
+def module(name: str) -> Module | None:
+    path = PACKAGE.parent / name.replace(".", "/")
+    return Module(name) if path.with_suffix(".py").exists() or (path / "__init__.py").exists() else None
+
+
+def called(here: Module, owner: str, call: ast.Call) -> tuple[Module, str] | None:
+    """The function of dractl that a call means: one of the file, of an import, or of the same class."""
+    match call.func:
+        case ast.Name(id=name) if name in here.functions:
+            return here, name
+        case ast.Name(id=name) if name in here.imports:
+            where, name = here.imports[name]
+            there = module(where)
+            while there is not None and name not in there.functions and name in there.imports:
+                where, name = there.imports[name]
+                there = module(where)
+            return (there, name) if there is not None and name in there.functions else None
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if f"{owner}.{name}" in here.functions:
+            return here, f"{owner}.{name}"
+        case ast.Attribute(value=ast.Name(id=which), attr=name) if which in here.imports:
+            there = module(".".join(here.imports[which]))
+            return (there, name) if there is not None and name in there.functions else None
+    return None
+
+
+def stays(start: Module, name: str, parameter: str) -> list[str]:
+    """The files that a parameter enters, one after the other; a call in an argument comes before the call itself."""
+    entered: list[str] = []
+    known: set[tuple[str, str, str]] = set()
+
+    def walk(here: Module, name: str, parameters: frozenset[str]) -> None:
+        if here.name in READERS:
+            return
+        if not entered or entered[-1] != here.name:
+            entered.append(here.name)
+        new = {(here.name, name, parameter) for parameter in parameters} - known
+        if not new:
+            return
+        known.update(new)
+        mine = set(parameters)
+        for statement in here.functions[name].body:
+            visit(here, name.partition(".")[0], statement, mine)
+
+    def visit(here: Module, owner: str, node: ast.AST, mine: set[str]) -> None:
+        for child in ast.iter_child_nodes(node):
+            visit(here, owner, child, mine)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if hasattr(node, "target") else []
+        value = getattr(node, "value", None) or getattr(node, "iter", None)
+        if targets and value is not None and (mentions(value, mine) or made(value, mine)):
+            mine.update(n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+        found = called(here, owner, node) if isinstance(node, ast.Call) else None
+        if found is not None and isinstance(node, ast.Call):
+            there, name = found
+            function = there.functions[name].args
+            taken = [argument.arg for argument in (*function.posonlyargs, *function.args)]["." in name :]
+            given = [*zip(taken, node.args, strict=False), *((k.arg or "", k.value) for k in node.keywords)]
+            passed = {parameter for parameter, value in given if mentions(value, mine) or made(value, mine)}
+            if passed:
+                walk(there, name, frozenset(passed))
+
+    walk(start, name, frozenset({parameter}))
+    return entered
+
+
+def made(node: ast.AST, names: set[str]) -> bool:
+    """True for a call that is given one of the names."""
+    if not isinstance(node, ast.Call):
+        return False
+    return any(mentions(given, names) for given in (*node.args, *(keyword.value for keyword in node.keywords)))
+
+
+def mentions(node: ast.AST, names: set[str]) -> bool:
+    """True for one of the names, and for a part of its value."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def test_a_question_seldom_returns_to_a_file_that_it_has_left() -> None:
+    start = module("dractl.explain.explain")
+    assert start is not None
+    found = stays(start, "Explainer.explain", "question")
+    returns = len(found) - len(set(found))
+    assert len(set(found)) > 20  # else it was lost on the way
+    assert returns < 50, found
