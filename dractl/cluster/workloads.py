@@ -45,6 +45,13 @@ def workload(pod: Raw | None) -> tuple[str, str] | None:
     return kind, name
 
 
+def leader_group(pod: Raw | None) -> tuple[str, str] | None:
+    """The LeaderWorkerSet of a pod, and its group in it (sigs.k8s.io/lws api/leaderworkerset/v1)."""
+    labels = map_at(pod, "metadata", "labels")
+    name, index = (labels.get(f"leaderworkerset.sigs.k8s.io/{key}") for key in ("name", "group-index"))
+    return (name, index) if isinstance(name, str) and isinstance(index, str) else None
+
+
 def workload_target(pod: Raw | None, namespace: str) -> str | None:
     """``Kind/namespace/name`` of the workload of a pod."""
     owner = workload(pod)

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Create, Delete, Patch, apply, parse_target
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS, workload
+from dractl.cluster.workloads import WORKLOADS, leader_group, workload
 from dractl.world.admission import pod_refusal
 from dractl.world.controllers import Owned, active, next_act
-from dractl.world.queue import entries, pending, place
+from dractl.world.queue import entries, identity, pending, place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -49,6 +49,7 @@ class World(Struct, frozen=True):
 
 
 _NEW = "-anew"
+_WHOLE_GROUP = "RecreateGroupOnPodRestart"
 _OWN_FINALIZERS = ("batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan")
 
 
@@ -67,6 +68,7 @@ def after(
     same name. ``given`` is what happens besides, and what no controller undoes; ``fitting`` are the nodes that
     are known to fit the pod if nobody is in front of it, None if that is not known. Raises PatchError."""
     before = scheduler.state
+    changes = (*changes, *_whole_groups(before, changes))
     stays = tuple(_kept(before, changes))
     state = apply(apply(before, given), changes)
     for key in stays:
@@ -84,10 +86,10 @@ def after(
     own = _workload(asked, pod[0])
     made: set[str] = set()
     created = state.get("Pod", pod)
-    if created is not None and not text_at(created, "metadata", "uid"):
+    if text_at(asked, "metadata", "uid") and created is not None and not text_at(created, "metadata", "uid"):
         state = state.replace("Pod", pod, {**created, "metadata": {**created["metadata"], "uid": pod[1] + _NEW}})
-    wanted = {text_at(asked, "metadata", "uid"), pod[1] + _NEW}
-    renewed = {text_at(before.get("Pod", key), "metadata", "uid") for key in again} | _without_claim(state, changes)
+    wanted = {identity(pod, asked), pod[1] + _NEW}
+    renewed = {identity(key, before.get("Pod", key)) for key in again} | _without_claim(state, changes)
     refused: dict[Workload, int] = {}
     said: list[str] = []
     failed: dict[Workload, str] = {}
@@ -114,7 +116,8 @@ def after(
             if act.fails:
                 failed[owner] = act.fails
             for gone in act.end:
-                state = apply(state, (Delete("/".join(("Pod", *_key(gone)))),))
+                ends = Delete("/".join(("Pod", *_key(gone))))
+                state = apply(state, (ends, *_whole_groups(state, (ends,))))
                 acted = True
             for model in act.like[: max(_MADE - len(made), 0)]:
                 fresh = _like(model, spec if owner == own else None, len(made), kind)
@@ -193,6 +196,23 @@ def _concerned(before: ClusterState, changes: Sequence[Change]) -> tuple[Workloa
     return tuple(found)
 
 
+def _whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple[Delete, ...]:
+    """The other pods of each LeaderWorkerSet's group of which a change deletes one: it is recreated as a whole, unless
+    its restartPolicy says otherwise (kubernetes-sigs/lws pkg/controllers/pod_controller.go handleRestartPolicy)."""
+    named = {change.target for change in changes if isinstance(change, Delete)}
+    groups = set()
+    for namespace, name in (key for kind, key in map(parse_target, named) if kind == "Pod"):
+        group = leader_group(state.get("Pod", (namespace, name)))
+        owner = state.get("LeaderWorkerSet", (namespace, group[0])) if group is not None else None
+        policy = text_at(owner, "spec", "leaderWorkerTemplate", "restartPolicy") or _WHOLE_GROUP
+        if group is not None and policy == _WHOLE_GROUP:
+            groups.add((namespace, group))
+    if not groups:
+        return ()
+    others = ("/".join(("Pod", *key)) for key, pod in state.all("Pod").items() if (key[0], leader_group(pod)) in groups)
+    return tuple(Delete(target) for target in others if target not in named)
+
+
 def _touched(before: ClusterState, changes: Sequence[Change]) -> frozenset[str] | None:
     """The nodes on which a change can help other pods; None for all."""
     found: set[str] = set()
@@ -238,9 +258,9 @@ def _without_claim(state: ClusterState, changes: Sequence[Change]) -> set[str]:
         if kind == "ResourceClaim"
     }
     return {
-        text_at(pod, "metadata", "uid")
-        for (namespace, _), pod in state.all("Pod").items()
-        if any((namespace, s.get("resourceClaimName")) in gone for s in maps_at(pod, "status", "resourceClaimStatuses"))
+        identity(key, pod)
+        for key, pod in state.all("Pod").items()
+        if any((key[0], s.get("resourceClaimName")) in gone for s in maps_at(pod, "status", "resourceClaimStatuses"))
     }
 
 

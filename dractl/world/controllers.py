@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dractl.cluster.pods import ended
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, deletion_rank, ordinal
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
-_BACKOFF_LIMIT = 6  # pkg/apis/batch/v1/defaults.go
+_BACKOFF_LIMIT, _UNLIMITED = 6, 2**31 - 1  # pkg/apis/batch/v1/defaults.go
+_KILLED = (137, 143)  # exit codes after SIGKILL and SIGTERM
 _REVISION = "deployment.kubernetes.io/revision"
 
 
@@ -216,12 +217,29 @@ def _job(owned: Owned) -> Act:
     if whole and not any(o.get("controller") is True for o in maps_at(owned.now, "metadata", "ownerReferences")):
         return _as_before(owned)  # its pods are made anew by suspending and resuming it
     limit, failed = at(owned.now, "spec", "backoffLimit"), at(owned.now, "status", "failed")
-    most = limit if isinstance(limit, int) else _BACKOFF_LIMIT
-    count = (failed if isinstance(failed, int) else 0) + len(owned.deleted)
-    if owned.deleted and owned.now is not None and count > most:
-        name = "/".join(owned.key)
+    each = at(owned.now, "spec", "backoffLimitPerIndex")
+    most = limit if isinstance(limit, int) else _BACKOFF_LIMIT if each is None else _UNLIMITED
+    actions = [_on_failure(owned.now, pod) for pod in owned.deleted]
+    counted = sum(action != "Ignore" for action in actions)
+    count, name = (failed if isinstance(failed, int) else 0) + counted, "/".join(owned.key)
+    if owned.now is not None and "FailJob" in actions:
+        return Act(end=owned.active, fails=f"Job {name} fails: its podFailurePolicy ends it with the first killed pod")
+    if counted and owned.now is not None and count > most:
         return Act(end=owned.active, fails=f"Job {name} fails: backoffLimit {most}, and {count} of its pods have ended")
+    if each == 0 and counted:
+        return REST  # an index whose pod has failed is not tried again
     return _as_before(owned)
+
+
+def _on_failure(job: Raw | None, pod: Raw) -> str:
+    """The action of a Job's podFailurePolicy on a running pod that is deleted: SIGTERM or SIGKILL ends its containers.
+    A deletion sets no condition (kubernetes pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy)."""
+    for rule in maps_at(job, "spec", "podFailurePolicy", "rules") if text_at(pod, "spec", "nodeName") else ():
+        values, operator = list_at(rule, "onExitCodes", "values"), text_at(rule, "onExitCodes", "operator")
+        listed = [code in values for code in _KILLED]
+        if (operator == "In" and any(listed)) or (operator == "NotIn" and not all(listed)):
+            return text_at(rule, "action")
+    return "Count"
 
 
 def _as_before(owned: Owned) -> Act:

@@ -126,18 +126,24 @@ def entries(
     where: frozenset[str] | None,
     among: frozenset[str] | None,
 ) -> list[Entry]:
-    """The queue of a changed cluster: pods that were ``made`` since, and those ``asked`` about (both by uid), are tried
-    on the nodes ``where``, those in front of them ``among`` the nodes where the change can have helped them."""
+    """The queue of a changed cluster: pods that were ``made`` since, and those ``asked`` about (both by
+    :func:`identity`), are tried on the nodes ``where``, those in front of them ``among`` the nodes where the change can
+    have helped them."""
     found, last = [], 0
     for key, pod in waiting_pods:
-        uid = text_at(pod, "metadata", "uid")
-        new = uid in made or lacks_claims(pod)
+        uid = identity(key, pod)
+        new = uid in made or lacks_claims(pod) or not text_at(pod, "metadata", "uid")
         if uid in made or uid in asked:
             found.append(Entry(key, pod, new, where, uid in asked))
             last = len(found)
         elif among is None or among:
             found.append(Entry(key, pod, new, among))
     return found[:last]
+
+
+def identity(key: Key, pod: Raw | None) -> str:
+    """The uid of a pod; the name of one that no server has seen."""
+    return text_at(pod, "metadata", "uid") or "/".join(key)
 
 
 def lacks_claims(pod: Raw) -> bool:

@@ -647,3 +647,25 @@ def test_devices_of_nodes_that_the_pod_rules_out_are_not_counted() -> None:
     subject = waiting(spec={"nodeSelector": {POOL: "h100"}})
     answer = explain("pod/p", GPU, *nodes, gpus("h-1", "gpu-0"), free, ONE, held, hog, subject)
     assert [(stage.kept, stage.of) for stage in answer.funnel if stage.stage == "not allocated"] == [(0, 1)]
+
+
+def test_a_budget_that_allows_no_disruption_is_told_of_a_pod_that_would_end() -> None:
+    """kubectl delete does not ask it, so that nothing else says it."""
+    held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog"))
+    hog = pod(
+        "hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, status={"phase": "Running"}
+    )
+    hog["metadata"]["labels"] = {"app": "hog"}
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "ml"},
+        "spec": {"selector": {"matchLabels": {"app": "hog"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting())
+    (ending,) = [fix for fix in answer.fixes if "hog" in fix.title]
+    assert "PodDisruptionBudget ml/keep allows no disruption now" in ending.effect
+    budget["status"]["disruptionsAllowed"] = 1
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting())
+    assert not any("PodDisruptionBudget" in fix.effect for fix in answer.fixes)

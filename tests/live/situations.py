@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from dractl.cluster.workloads import workload
 from tests.conftest import shared_dir
 from tests.live.plane import kin, until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tests.live.plane import Plane
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     Raw = Mapping[str, Any]
 
 
+# What no command can fix: hardware, drivers, volumes, time.
+NOTHING_TO_APPLY = {"wait", "no fix", "by hand"}
 _EMPTY = 100  # bytes of a dump that has nothing in it
 
 
@@ -43,12 +46,14 @@ class Situation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``state`` is ``scheduled`` where the fix was pasted and the pod got a node."""
+    """``state`` is ``scheduled`` where the fix was pasted and the pod got a node. ``unsaid`` are pods that had a node,
+    have ended since, and that the fix does not name, neither their workload."""
 
     state: str
     title: str = ""
     script: str = ""
     detail: str = ""
+    unsaid: tuple[str, ...] = ()
 
 
 def oncall() -> list[Situation]:
@@ -86,32 +91,40 @@ def fixes(plane: Plane, situation: Situation) -> tuple[dict[str, Any], list[dict
     return answer, answer["fixes"]
 
 
-def play(plane: Plane, situation: Situation, number: int = 1, objects: Sequence[Raw] | None = None) -> Outcome:
-    """Loads a situation, and pastes its ``number``-th fix."""
-    plane.load(situation.objects() if objects is None else objects)
-    asked = next(p for p in plane.pods() if named(p, situation))
-    until(lambda: all(plane.tried(p) for p in plane.pods() if named(p, situation)), 10)
-    if until(lambda: asked["metadata"]["uid"] in plane.placed(plane.pods()), 1):
-        return Outcome("not reproduced")
-    answer, found = fixes(plane, situation)
-    if len(found) < number:
-        return Outcome("no fix", detail=answer["headline"])
-    return after(plane, "pod", situation.namespace, situation.pod, found[number - 1])
+def play(plane: Plane, situation: Situation) -> Iterator[Outcome]:
+    """Loads a situation, and pastes each of its fixes; the situation is as it was before each of them."""
+    offered: list[dict[str, Any]] = []
+    number, pasted = 0, True
+    while pasted or number < len(offered):
+        if pasted:
+            plane.load(situation.objects())
+            asked = next(p for p in plane.pods() if named(p, situation))
+            until(lambda: all(plane.tried(p) for p in plane.pods() if named(p, situation)), 10)
+            if until(lambda asked=asked: asked["metadata"]["uid"] in plane.placed(plane.pods()), 1):
+                yield Outcome("not reproduced")
+                return
+            answer, offered = fixes(plane, situation)
+            if not offered:
+                yield Outcome("no fix", detail=answer["headline"])
+        if number < len(offered):
+            outcome = after(plane, "pod", situation.namespace, situation.pod, offered[number])
+            yield outcome
+        number += 1
+        pasted = number < len(offered) and outcome.state not in NOTHING_TO_APPLY
 
 
 def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outcome:
     """What becomes of the pod, or of the pods of the workload, when a fix is pasted."""
     if not fix["changes"]:
         return Outcome("wait", fix["title"], detail=fix["effect"])
-    script = "\n".join(["set -e", *fix.get("commands", [])])
-    if fix["rank"] == 1:
-        script = plane.dractl("explain", f"{kind}/{name}", "-n", namespace, "--patch").stdout
+    script = plane.dractl("explain", f"{kind}/{name}", "-n", namespace, "--patch", str(fix["rank"])).stdout
     if not fix.get("commands"):
         return Outcome("by hand", fix["title"], script, fix["effect"])
     theirs = [p for p in plane.pods() if p["metadata"]["namespace"] == namespace]
     # A pod of that name, else one of the workload.
     asked = min((p for p in theirs if p["metadata"]["name"].startswith(name)), key=lambda p: p["metadata"]["name"])
-    old = plane.placed(plane.pods())
+    before = plane.pods()
+    old = plane.placed(before)
     failed = plane.paste(script)
     if failed:
         return Outcome("refused", fix["title"], script, failed)
@@ -121,10 +134,27 @@ def after(plane: Plane, kind: str, namespace: str, name: str, fix: Raw) -> Outco
         placed = plane.placed(pods)
         return bool(placed - old) or 0 < len(pods) == len(placed)
 
+    said = " ".join([fix["title"], fix["effect"] or "", script])
     if until(done, 20):
-        return Outcome("scheduled", fix["title"], script)
+        return Outcome("scheduled", fix["title"], script, unsaid=ended(before, plane.pods(), asked, said))
     states = [(p["metadata"]["name"], p["spec"].get("nodeName"), _why(p)) for p in kin(asked, plane.pods())]
-    return Outcome("pending", fix["title"], script, repr(states))
+    unsaid = ended(before, plane.pods(), asked, said)
+    return Outcome("pending", fix["title"], script, repr(states), unsaid)
+
+
+def ended(before: Sequence[Raw], now: Sequence[Raw], asked: Raw, said: str) -> tuple[str, ...]:
+    """Pods of others than the asked one's workload that ran ``before``, that are gone ``now``, and of which nothing is
+    ``said``: neither their name nor that of their workload."""
+    left = {p["metadata"]["uid"] for p in now if "deletionTimestamp" not in p["metadata"]}
+    own = {p["metadata"]["uid"] for p in kin(asked, before)}
+    gone = [p for p in before if p["spec"].get("nodeName") and p["metadata"]["uid"] not in left | own]
+    return tuple(
+        "/".join((p["metadata"]["namespace"], p["metadata"]["name"]))
+        for p in gone
+        if "deletionTimestamp" not in p["metadata"]
+        and p["metadata"]["name"] not in said
+        and not any(name in said for _, name in [workload(p) or ("", "\0")])
+    )
 
 
 def named(pod: Raw, situation: Situation) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dractl.allocation import Features
 from dractl.cluster.changes import Delete, Patch
 from dractl.scheduler.attempt import Scheduler
@@ -165,3 +167,71 @@ def test_a_finalizer_of_others_keeps_the_name_of_a_stateful_sets_pod() -> None:
     then = world(objects, Delete("Pod/ml/p-0"), of="p-0")
     assert not then.runs
     assert then.stays == ("ml/p-0",)
+
+
+KILLED = {"onExitCodes": {"operator": "In", "values": [137, 143]}}
+BY_POLICY = "Job ml/train fails: its podFailurePolicy ends it with the first killed pod"
+EVICTED = {"onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "limit", "failed"),
+    [
+        (
+            [{"action": "FailJob", **KILLED}],
+            6,
+            ("Job ml/train fails: its podFailurePolicy ends it with the first killed pod",),
+        ),
+        ([{"action": "Ignore", **KILLED}, {"action": "FailJob", **KILLED}], 0, ()),
+        # kubectl delete sets no DisruptionTarget, so that the pod counts
+        ([{"action": "Ignore", **EVICTED}], 0, ("Job ml/train fails: backoffLimit 0, and 1 of its pods have ended",)),
+        ([{"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [137, 143]}}], 6, ()),
+    ],
+)
+def test_a_jobs_pod_failure_policy_decides_about_pods_that_are_deleted(
+    rules: list[Any], limit: int, failed: tuple[str, ...]
+) -> None:
+    job = workload("Job", "train", backoffLimit=limit, parallelism=2, completions=2, podFailurePolicy={"rules": rules})
+    worker = replica("w-0", "Job/train", "n-1", "gpu-0")
+    then = world([machine("n-1", "gpu-0"), job, worker, replica("p", "Job/train")], Delete("Pod/ml/w-0"))
+    assert then.failed == failed
+
+
+def test_an_index_without_retries_is_not_made_anew() -> None:
+    job = workload("Job", "train", backoffLimitPerIndex=0, parallelism=2, completions=2, completionMode="Indexed")
+    worker = replica("w-0", "Job/train", "n-1", "gpu-0")
+    then = world([machine("n-1", "gpu-0"), job, worker, replica("p", "Job/other")], Delete("Pod/ml/w-0"))
+    assert (then.failed, then.placed) == ((), ((("ml", "p"), "n-1"),))
+
+
+@pytest.mark.parametrize(("policy", "ended"), [({}, {"lws-0", "lws-0-1"}), ({"restartPolicy": "None"}, {"lws-0-1"})])
+def test_a_leader_worker_set_restarts_a_group_as_a_whole(policy: dict[str, str], ended: set[str]) -> None:
+    labels = {"leaderworkerset.sigs.k8s.io/name": "lws", "leaderworkerset.sigs.k8s.io/group-index": "0"}
+    template = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
+    owner = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "lws", "namespace": "ml"},
+        "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": template, **policy}},
+    }
+    leader = replica("lws-0", "StatefulSet/lws", "n-1", "gpu-0")
+    worker = replica("lws-0-1", "StatefulSet/lws-0", "n-1", "gpu-1")
+    for one in (leader[0], worker[0]):
+        one["metadata"]["labels"] = labels
+    sets = workload("StatefulSet", "lws", replicas=1), workload("StatefulSet", "lws-0", replicas=1)
+    then = world(
+        [machine("n-1", "gpu-0", "gpu-1"), owner, *sets, leader, worker, replica("p", priority=5)],
+        Delete("Pod/ml/lws-0-1"),
+    )
+    assert then.placed[0][0] == ("ml", "p")
+    assert {name for _, name in then.ended} == ended
+
+
+def test_a_manifest_waits_behind_the_pods_in_front_of_it() -> None:
+    """A pod that no server has seen has no uid, and neither has the other one: each is itself."""
+    mine, first = replica("p")[:1], replica("first", priority=1000)[:1]
+    for one in (*mine, *first):
+        del one["metadata"]["uid"], one["status"]["resourceClaimStatuses"]
+    assert world([*CORDONED, mine], UNCORDON).runs
+    then = world([*CORDONED, mine, first], UNCORDON)
+    assert (then.runs, then.placed) == (False, ((("ml", "first"), "n-2"),))

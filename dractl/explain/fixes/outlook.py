@@ -8,12 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Create, Delete, Patch, PatchError, apply, parse_target
-from dractl.cluster.state import text_at
-from dractl.cluster.workloads import WORKLOADS, workload_target
+from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.steps import by_hand
 from dractl.reasons.phrases import first, plural
+from dractl.scheduler.attempt import Scheduler
 from dractl.world import World, after
 
 if TYPE_CHECKING:
@@ -53,15 +53,17 @@ def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], n
 
 
 def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> World | None:
-    """The cluster after a candidate; None where only the pod itself can be looked at: for manifests, other subjects
-    than pods, gates, and workloads of kinds whose controllers are not known."""
+    """The cluster after a candidate; None where only the pod itself can be looked at: for other subjects
+    than pods, and workloads of kinds whose controllers are not known."""
     question = problem.asked
     pod = problem.state.get("Pod", question.key)
-    if question.kind != "Pod" or candidate.features is not None or not text_at(pod, "metadata", "uid"):
+    if question.kind != "Pod" or pod is None:
         return None
     if candidate.changes and by_hand(problem.state, question, changes) is not None:
         return None
     scheduler = problem.scheduler if problem.group is None else problem.scheduler.after(problem.state)
+    if candidate.features is not None:
+        scheduler = Scheduler(problem.state, candidate.features)
     try:
         then = apply(problem.state, candidate.trial)
         if not candidate.changes:
@@ -132,6 +134,11 @@ def _in_front(problem: Problem, world: World) -> tuple[str, ...]:
     return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * (len(ahead) == 1)} for the same: {names}",)
 
 
+def _apart(pod: Raw | None, key: Key, own: str) -> bool:
+    """True for a pod of which nobody expects that it ends with those of the workload ``own``."""
+    return workload_target(pod, key[0]) != own or leader_group(pod) is not None
+
+
 def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
     """What else happens: pods of others that end although the fix does not name them."""
     named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
@@ -139,7 +146,6 @@ def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
     ended = [
         "/".join(key)
         for key in (world.ended if candidate.changes else ())
-        if "/".join(("Pod", *key)) not in named
-        and (own is None or workload_target(problem.state.get("Pod", key), key[0]) != own)
+        if "/".join(("Pod", *key)) not in named and (own is None or _apart(problem.state.get("Pod", key), key, own))
     ]
     return [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
