@@ -154,6 +154,13 @@ def _mark(e: Explanation, canvas: Canvas) -> str:
 
 
 def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
+    yield from _answer(e, canvas, now, every)
+    if e.reasons:
+        yield ""
+        yield f"More about {e.reasons[0].code}: dractl rule {e.reasons[0].code}"
+
+
+def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
     yield from _title(e, canvas, now)
     yield from _wrapped(f"{_mark(e, canvas)} ", e.headline, canvas, hanging=2)
     for note in e.notes:
@@ -234,7 +241,7 @@ def _age(created: str | None, now: float | None) -> str:
 def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
     """Further obstacles that the nodes do not show."""
     for reason in reasons[:most]:
-        yield from _wrapped("  also: ", reason.message, canvas, hanging=8)
+        yield from _wrapped("  also: ", f"{reason.message} [{reason.code}]", canvas, hanging=8)
     if len(reasons) > most:
         yield f"  and {len(reasons) - most} more reasons (-v shows all)"
 

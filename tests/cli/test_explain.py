@@ -568,3 +568,14 @@ def test_yaml_has_the_content_of_json(tmp_path: Path, capsys: pytest.CaptureFixt
     file = dump(tmp_path, *busy_cluster())
     as_json = json.loads(run(capsys, "-f", file, "pod/eval", "-o", "json")[1])
     assert yaml.safe_load(run(capsys, "-f", file, "pod/eval", "-o", "yaml")[1]) == as_json
+
+
+def test_the_last_line_is_the_page_of_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uses = {"name": "g", "resourceClaimName": "nine"}
+    path = dump(tmp_path, *busy_cluster(), claim("nine", request("r", "gpu", 9)), pod("web", uses))
+    _, out, _ = run(capsys, "-f", path, "pod/web", "-n", "ml")
+    code = json.loads(run(capsys, "-f", path, "pod/web", "-n", "ml", "-o", "json")[1])["reasons"][0]["code"]
+    said, asked = out.splitlines()[-1].split(": ")
+    assert (said, asked) == (f"More about {code}", f"dractl rule {code}")
+    assert main(asked.split()[1:]) == 0
+    assert capsys.readouterr().out.startswith(f"{code}: ")

@@ -83,6 +83,14 @@ def test_an_error_about_the_only_subject_is_raised() -> None:
         asked(pod("bad-input", {"name": "g", "resourceClaimName": "c"}), claim("c", request("r", "gpu")), kind=Failing)
 
 
+ONE_EACH = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "t", "namespace": "ml"},
+    "spec": {"spec": {"devices": {"requests": [request("r", "gpu", 1)]}}},
+}
+
+
 def four_in_use(*pods: tuple[dict[str, Any], ...]) -> list[Explanation]:
     """Pods that want one GPU each, in a cluster whose only node has four: all held by a pod of batch."""
     held = claim("held", request("r", "gpu", 4), status=allocation("a", *((DRIVER, f"gpu-{i}") for i in range(4))))
@@ -90,14 +98,8 @@ def four_in_use(*pods: tuple[dict[str, Any], ...]) -> list[Explanation]:
     holder["status"] = {"phase": "Running"}
     held["status"]["reservedFor"] = [{"resource": "pods", "name": "sweep", "uid": "uid-ml-sweep"}]
     holder["metadata"]["uid"] = "uid-ml-sweep"
-    template = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaimTemplate",
-        "metadata": {"name": "t", "namespace": "ml"},
-        "spec": {"spec": {"devices": {"requests": [request("r", "gpu", 1)]}}},
-    }
     slices = slice_of(DRIVER, "a", *(device(f"gpu-{i}") for i in range(4)))
-    state = state_of(GPU, node("a"), slices, template, held, holder, *(each for made in pods for each in made))
+    state = state_of(GPU, node("a"), slices, ONE_EACH, held, holder, *(each for made in pods for each in made))
     return explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
 
 
@@ -142,6 +144,17 @@ def test_pods_of_the_jobs_of_a_job_set_have_one_answer() -> None:
         "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
     }
     assert len(four_in_use(*((each,) for each in of_job_set(spread)))) == 2
+
+
+def test_of_replicas_of_which_one_fits_the_others_have_an_answer_of_their_own() -> None:
+    """Each by itself fits on the only free device; together one does."""
+    slices = slice_of(DRIVER, "a", device("gpu-0"))
+    pods = [each for name in "abc" for each in replica(name, count=1)]
+    state = state_of(GPU, node("a"), slices, ONE_EACH, *pods)
+    answers = explain_each(Explainer(state, Features.for_release("1.37")), everything(state, None), alike=True)
+    told = [(a.title, a.verdict, a.reasons[0].code if a.reasons else "") for a in answers]
+    assert told == [("deployment ml/web (2 pods)", "unallocatable", "device-in-use"), ("pod ml/a", "allocatable", "")]
+    assert "1 of 3 pods of deployment ml/web fits at once" in answers[0].notes
 
 
 def test_nothing_is_counted_for_one_pod() -> None:

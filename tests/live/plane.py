@@ -225,7 +225,7 @@ class Plane:
         kind, metadata = value["kind"], value["metadata"]
         namespace, name = metadata.get("namespace"), metadata["name"]
         path = PATHS[kind].format(namespace)
-        made = json.loads(json.dumps({k: v for k, v in value.items() if k != "status"}))
+        made = json.loads(json.dumps({k: v for k, v in value.items() if k not in ("apiVersion", "status")}))
         made["metadata"] = {k: v for k, v in metadata.items() if k not in GENERATED and not k.startswith("deletion")}
         for owner in made["metadata"].get("ownerReferences", []):
             owner["uid"] = known.get(owner["uid"], owner["uid"])

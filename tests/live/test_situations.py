@@ -34,6 +34,7 @@ NOT_LOADED = {
     "47-admission-policy-rejects-claims": "the dump lacks the admission policy that refuses the claim",
     "246-gke-node-without-plugin-label": "the plane has no driver, which would publish devices on the labelled nodes",
     "248-admin-access-old-label": "a server takes no template with adminAccess in a namespace without the label",
+    "252-raycluster-worker": "KubeRay, which makes the deleted workers anew, is not on a plane",
     "279-csi-volume-limit": "the dump lacks the CSINode that has the limit",
     "340-gang-one-worker-too-many": "PodGroups are an API that a plane does not serve (test_gangs.py has it)",
     "342-podgroup-missing": "PodGroups are an API that a plane does not serve",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from dractl.capacity.replicas import first_of
 from dractl.cluster.paste import command
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
@@ -14,18 +15,19 @@ from dractl.cluster.workloads import topmost, workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.explain.around.relief import with_relief
+from dractl.explain.ask import Question
+from dractl.explain.explain import Explainer
 from dractl.reasons.next_step import NextStep
-from dractl.reasons.scheduling import NoConsumer
+from dractl.reasons.scheduling import NoConsumer, WouldFitNow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from dractl.cluster.state import ClusterState
-    from dractl.explain.ask import Question
-    from dractl.explain.explain import Explainer
 
     Raw = Mapping[str, Any]
 
+_REPLICAS = 1000  # of one answer that are placed together
 # What tells replicas of one workload apart and changes nothing about where they can run.
 _OF_ONE = ("hostname", "nodeName")
 _LABELS = (
@@ -80,7 +82,33 @@ def explain_each(
     if not alike:
         return worst_first(answers)
 
-    return worst_first(with_relief(explainer, answers, tell))
+    parted = [part for answer in answers for part in _parted(explainer, answer)]
+    return worst_first(with_relief(explainer, parted, tell))
+
+
+def _parted(explainer: Explainer, answer: Explanation) -> list[Explanation]:
+    """The answer, if it is true of all the replicas that it stands for: of those of which one fits by itself perhaps
+    not all do. Then those that fit, and the others, beside them."""
+    fits = answer.fits or any(reason.code == WouldFitNow.page.code for reason in answer.reasons[:1])
+    namespace, own = answer.subject.namespace, (answer.subject.namespace, answer.subject.name)
+    if not (fits and answer.alike) or object_of(explainer.state.get("Pod", own) or {}) is not None:
+        return [answer]
+    names = (answer.subject.name, *answer.alike)
+    pods = [explainer.state.get("Pod", (namespace, name)) or {} for name in names[:_REPLICAS]]
+    found = first_of(explainer.state, answer.subject.name, pods, explainer.features, len(pods))
+    if found.pending is None or found.undecided or not found.fits:
+        return [answer]
+    metadata = {key: v for key, v in map_at(found.pending, "metadata").items() if key not in ("uid", "ownerReferences")}
+    spec = {key: v for key, v in map_at(found.pending, "spec").items() if key != "nodeName"}
+    key = namespace, names[found.fits]
+    beside = Explainer(found.state, explainer.features, replace(explainer.options, fixes=0))
+    other = beside.explain(Question("Pod", key, {**found.pending, "metadata": metadata, "spec": spec}), found.attempt)
+    first, rest = names[1 : found.fits], names[found.fits + 1 :]
+    number = f"{found.fits} of {len(pods)} pods of {answer.workload} fit{'s' * (found.fits == 1)} at once"
+    return [
+        replace(answer, alike=first, workload=answer.workload if first else ""),
+        replace(other, alike=rest, workload=answer.workload if rest else "", notes=(number, *other.notes)),
+    ]
 
 
 def without_question(answer: Explanation, names: Sequence[str]) -> Explanation:
