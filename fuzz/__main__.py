@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 
-from fuzz.targets import TARGETS
+from fuzz.targets import TARGETS, answered
 
 LIMIT = 10
 """Seconds of CPU time, whatever else the machine does."""
@@ -41,11 +41,15 @@ def main() -> int:
     chosen = options.targets or list(TARGETS)
     for name in chosen:
         end = time.monotonic() + options.seconds / len(chosen)
+        answered.clear()
         number = start = options.seed * 1_000_000
         while time.monotonic() < end:
             failures += not one(name, number)
             number += 1
-        print(f"{name}: {number - start} inputs")
+        print(
+            f"{name}: {number - start} inputs; of {answered.total()} command lines {answered[True]} were answered",
+            flush=True,
+        )
     return 1 if failures else 0
 
 

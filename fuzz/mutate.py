@@ -71,3 +71,29 @@ def _once(value: Any, dice: random.Random) -> Any:
         case 1:
             return value + [value[at]] * dice.choice((1, 40))
     return [*value[:at], _once(value[at], dice), *value[at + 1 :]]
+
+
+def of_leaves(value: Any, dice: random.Random) -> Any:
+    """A copy of ``value`` with one to three leaves of another value of their kind, or items of a list left out or
+    repeated: what a reader does not refuse for its shape."""
+    for _ in range(dice.randint(1, 3)):
+        value = _leaf(value, dice)
+    return value
+
+
+def _leaf(value: Any, dice: random.Random) -> Any:
+    match value:
+        case dict() if value:
+            key = dice.choice(list(value))
+            return {**value, key: _leaf(value[key], dice)}
+        case list() if value:
+            at = dice.randrange(len(value))
+            again = dice.choice((0, 1, 1, 1, 1, 1, 1, 2))
+            return [*value[:at], *[_leaf(value[at], dice)] * again, *value[at + 1 :]]
+        case bool():
+            return not value
+        case int():
+            return dice.choice((0, 1, value + 1, value * 2, 2**31, 2**53))
+        case str():
+            return dice.choice((value[:-1], value + "0", value.upper(), value[::-1], "x" * 64))
+    return value

@@ -9,13 +9,14 @@ import json
 import os
 import tarfile
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fuzz.mutate import of_bytes, of_tree
+from fuzz.mutate import of_bytes, of_leaves, of_tree
 
 if TYPE_CHECKING:
     import random
@@ -29,6 +30,10 @@ SELECTORS = (
     '"x" in device.attributes && device.attributes["x"].y.matches("^a+(b|c)*$")',
     "[1, 2, 3].all(i, [1, 2].exists(j, i > j)) || semver('1.2.3').isLessThan(semver('2.0.0'))",
 )
+
+
+answered: Counter[bool] = Counter()
+"""Runs of the command line that ended with an answer, and those that refused their input."""
 
 
 @cache
@@ -53,6 +58,7 @@ def _cli(arguments: list[str], files: dict[str, bytes]) -> None:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main([argument.replace("DIR", folder) for argument in arguments])
+        answered[code in (0, 1)] += 1
         if code not in (0, 1, 2, 3) or "internal error" in err.getvalue() or "Traceback" in err.getvalue():
             raise AssertionError(f"exit code {code}: {err.getvalue()[-2000:]}")
 
@@ -150,7 +156,9 @@ def migrate(dice: random.Random) -> None:
 
 def snapshot(dice: random.Random) -> None:
     data = json.loads((EXAMPLES / "discover" / "node.json").read_bytes())
-    _cli(["discover", "--isolated", "--from", "DIR/node.json"], {"node.json": json.dumps(of_tree(data, dice)).encode()})
+    changed = of_tree(data, dice) if dice.random() < 0.25 else of_leaves(data, dice)
+    question = dice.choice((["discover"], ["discover", "-o", "matrix"], ["discover", "-o", "html"], ["render"]))
+    _cli([*question, "--isolated", "--from", "DIR/node.json"], {"node.json": json.dumps(changed).encode()})
 
 
 def archive(dice: random.Random) -> None:
@@ -175,14 +183,81 @@ def sysfs(dice: random.Random) -> None:
             "current_link_speed": "32.0 GT/s PCIe",
         }
         for name, value in values.items():
-            files[device.format(number) + name] = of_bytes(f"{value}\n".encode(), dice)
+            text = f"{value}\n".encode()
+            files[device.format(number) + name] = of_bytes(text, dice) if dice.random() < 0.2 else text
     _cli(["discover", "--isolated", "--sysfs-root", "DIR"], files)
 
 
+SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("kubernetes-version", ('"1.36"', '"1.34"', '"1.37"')),
+    ("feature-gates", ("{}", "{DRADeviceTaints = true}", "{DRAPartitionableDevices = false}")),
+    ("lint.select", ('["ALL"]', '["DRA7", "DRA1"]', "[]")),
+    ("lint.ignore", ('["DRA715"]', '["DRA0"]', "[]")),
+    ("exclude", ('["tests/**"]', '["**/a*.yaml"]', "[]")),
+    ("lint.fail-on", ('"warning"', '"error"', '"info"')),
+    ("lint.per-file-ignores", ('{"tests/**" = ["DRA7"]}', '{"*.yaml" = ["ALL"]}')),
+)
+
+
 def configuration(dice: random.Random) -> None:
-    text = b'kubernetes-version = "1.36"\n[lint]\nselect = ["ALL"]\n[lint.per-file-ignores]\n"tests/**" = ["DRA7"]\n'
-    files = {"dractl.toml": of_bytes(text, dice), "a.yaml": manifests()[0]}
-    _cli(["lint", "--config", "DIR/dractl.toml", "DIR/a.yaml"], files)
+    """Settings that are right for the most part; one of them, or the text, is damaged."""
+    chosen = {name: dice.choice(values) for name, values in dice.sample(SETTINGS, dice.randint(1, len(SETTINGS)))}
+    if dice.random() < 0.2:
+        chosen[dice.choice(list(chosen))] = dice.choice(("1", "true", '"x"', "[1]", "{x = 1}", '["x"]', "1979-05-27"))
+    text = "".join(f"{name} = {value}\n" for name, value in chosen.items()).encode()
+    text = of_bytes(text, dice) if dice.random() < 0.2 else text
+    _cli(
+        ["lint", "--config", "DIR/dractl.toml", "DIR/a.yaml"], {"dractl.toml": text, "a.yaml": dice.choice(manifests())}
+    )
+
+
+def baseline(dice: random.Random) -> None:
+    """A baseline of lint's own, damaged; the manifest may have changed since."""
+    from dractl.cli.main import main
+
+    manifest = dice.choice(manifests())
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.yaml").write_bytes(manifest)
+        own = Path(folder, "own.json")
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            main(["lint", "--isolated", "-o", "json", "--output-file", str(own), f"{folder}/a.yaml"])
+        value = json.loads(own.read_bytes())
+    changed = of_tree(value, dice) if dice.random() < 0.3 else of_leaves(value, dice)
+    files = {
+        "b.json": json.dumps(changed).encode(),
+        "a.yaml": of_bytes(manifest, dice) if dice.random() < 0.5 else manifest,
+    }
+    _cli(["lint", "--isolated", "--baseline", "DIR/b.json", "DIR/a.yaml"], files)
+
+
+def facts(dice: random.Random) -> None:
+    """A driver of one's own: a built-in one, damaged."""
+    file = dice.choice(sorted((ROOT / "dractl" / "facts" / "data" / "drivers").glob("*.json")))
+    value = json.loads(file.read_bytes())
+    changed = of_tree(value, dice) if dice.random() < 0.3 else of_leaves(value, dice)
+    files = {"driver.json": json.dumps(changed).encode(), "a.yaml": dice.choice(manifests())}
+    asked = (
+        ["lint", "DIR/a.yaml", "--isolated"],
+        ["facts"],
+        ["rule", file.stem],
+        ["render", "--hardware", "dgx-h100", "--isolated"],
+    )
+    _cli([*dice.choice(asked), "--facts", "DIR/driver.json"], files)
+
+
+def lsp(dice: random.Random) -> None:
+    """What an editor asks while somebody types: findings, completions and help, at a place in a damaged text."""
+    from dractl import editing
+    from dractl.model import Target
+
+    text = of_bytes(dice.choice(manifests()), dice).decode("utf-8", "surrogateescape")
+    target = Target.of(dice.choice(("1.34", "1.37")))
+    lines = text.split("\n")
+    line = dice.randrange(len(lines) + 1)
+    column = dice.randrange(len(lines[line]) + 2) if line < len(lines) else 0
+    editing.completions(text, line, column, target)
+    editing.hover(text, line, column, target)
+    editing.diagnostics(text, "a.yaml", target)
 
 
 def cel(dice: random.Random) -> None:
@@ -222,6 +297,9 @@ TARGETS: dict[str, Callable[[random.Random], None]] = {
         archive,
         sysfs,
         configuration,
+        baseline,
+        facts,
+        lsp,
         cel,
         quantity,
     )

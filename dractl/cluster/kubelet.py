@@ -368,20 +368,27 @@ _LIBRARIES = re.compile(
 # pkg/kubelet/cm/dra/manager.go PrepareResources.
 _LEADS = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
 
-# (answer, text after the leads, releases, source). 1.37.1 was seen in events of a real kubelet; the others were read in
-# the source at v1.34.4, v1.35.4, v1.36.3, where the texts are the same.
-_SAID: tuple[tuple[Answer, str, str, str], ...] = (
-    ("unregistered", r".*DRA driver (?P<driver>\S+) is not registered", "1.34-1.37", "dra/plugin/"),
+# (answer, text after the leads, releases, of these seen in events of a real kubelet, source). What was not seen was
+# read in the source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
+_SAID: tuple[tuple[Answer, str, str, str, str], ...] = (
+    ("unregistered", r".*DRA driver (?P<driver>\S+) is not registered", "1.34-1.37", "1.34-1.37", "dra/plugin/"),
     (
         "silent",
         r"NodePrepareResources: .*code = (?:Unavailable|DeadlineExceeded|Canceled).*",
         "1.34-1.37",
+        "1.34-1.37, but Canceled",
         "dra/manager.go",
     ),
-    ("refused", r"NodePrepareResources failed for ResourceClaim \S+: (?P<words>.*)", "1.34-1.37", "dra/manager.go"),
-    ("refused", r"NodePrepareResources failed for claim \S+: (?P<words>.*)", "1.31-1.33", "dra/manager.go"),
-    ("refused", r"NodePrepareResources: (?P<words>.*)", "1.34-1.37", "dra/manager.go"),
-    ("refused", r"(?P<words>NodePrepareResources (?:skipped|returned) .*)", "1.31-1.37", "dra/manager.go"),
+    (
+        "refused",
+        r"NodePrepareResources failed for ResourceClaim \S+: (?P<words>.*)",
+        "1.34-1.37",
+        "1.34-1.37",
+        "dra/manager.go",
+    ),
+    ("refused", r"NodePrepareResources failed for claim \S+: (?P<words>.*)", "1.31-1.33", "", "dra/manager.go"),
+    ("refused", r"NodePrepareResources: (?P<words>.*)", "1.34-1.37", "", "dra/manager.go"),
+    ("refused", r"(?P<words>NodePrepareResources (?:skipped|returned) .*)", "1.31-1.37", "", "dra/manager.go"),
 )
 
 
@@ -389,7 +396,7 @@ def prepare_of(message: str) -> Prepare:
     """Why a claim is not prepared, from the message of an event FailedPrepareDynamicResources."""
     for lead in _LEADS:
         message = message.removeprefix(lead)
-    for answer, pattern, _, _ in _SAID:
+    for answer, pattern, *_ in _SAID:
         found = re.match(pattern, message, re.DOTALL)
         if found is not None:
             facts = found.groupdict()
@@ -416,7 +423,8 @@ class Obstacle(Struct, frozen=True):
     where: str = ""
 
 
-# Words of kubelet 1.37.1 and containerd 2.2.9, seen on a real node, and of CRI-O; the first that is found counts.
+# Words of kubelet and containerd 2.2.9, seen on a real node, and of CRI-O; the first that is found counts. Those of
+# handlers, plugins, ConfigMaps and Secrets were seen with kubelet 1.34.4 to 1.37.1, the others with 1.37.1.
 _LACKS: tuple[tuple[Lack, str], ...] = (
     ("runtime", r"(?:containerd|crio|cri-dockerd)\.sock|container runtime is down"),
     ("handler", r"(?:no runtime for|failed to find runtime handler) \"?(?P<name>[^\"\s]+)"),

@@ -187,6 +187,9 @@ def test_overflow(text: str) -> None:
         ("['a', 'b'].transformList(i, x, i) == [0, 1]", True),
         ("optional.of(2).optMap(x, x * 2).value() == 4", True),
         ("[1, ?optional.none()].size() == 1", True),
+        ("optional.none()[?'a'].hasValue()", False),
+        ("optional.of({'a': 1})[?'a'].value() == 1", True),
+        ("timestamp('2024-01-01T00:00:00Z').getHours('aa:00') == 0", 'strconv.Atoi: parsing "aa": invalid syntax'),
         ("[optional.of(1), optional.none()].unwrapOpt() == [1]", True),
     ],
 )

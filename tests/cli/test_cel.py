@@ -106,6 +106,16 @@ def test_cost_and_length_have_limits(capsys: pytest.CaptureFixture[str]) -> None
     assert asked(capsys, "true" + " " * 10_240, code=1)["admission"] == "tooLong"
 
 
+def test_an_expression_that_is_refused_is_not_run_on_devices(devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+    attributes = 'device.attributes["gpu.example.com"]'
+    loop = f"{attributes}.all(k, {attributes}.all(j, {attributes}.all(l, {attributes}.all(m, k == j || l == m))))"
+    found = asked(capsys, loop, "--devices", devices, code=1)
+    assert found["admission"] == "tooComplex"
+    assert "summary" not in found
+    assert main(["cel", loop, "--devices", devices]) == 1
+    assert "device" not in capsys.readouterr().out.partition("help:")[2]
+
+
 def test_devices_are_grouped_by_what_decided(devices: str, capsys: pytest.CaptureFixture[str]) -> None:
     model = 'device.attributes["gpu.example.com"].model'
     found = asked(capsys, f'{model} == "A100"', "--devices", devices, code=1)

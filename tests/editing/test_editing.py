@@ -172,3 +172,14 @@ def test_what_is_only_likely_is_no_error() -> None:
 @pytest.mark.parametrize("text", ["", "a: [", "just words\n", "services:\n  web:\n    image: x\n"])
 def test_texts_that_do_not_concern_dra_have_no_diagnostics(text: str) -> None:
     assert editing.diagnostics(text, "x.yaml", TARGET) == ()
+
+
+def test_kinds_are_those_of_the_version_that_the_file_names() -> None:
+    assert "DeviceClass" in labels("kind: |")
+    assert "DeviceClass" not in labels("apiVersion: v1\nkind: |")
+
+
+def test_further_places_of_a_finding_are_those_in_its_file() -> None:
+    found = editing.diagnostics(CEL + "a + b\n", "a.yaml", TARGET)
+    (expression,) = [item for item in found if item.related]
+    assert [(text, place.line) for text, place in expression.related] == [("undeclared reference to 'b'", 12)]

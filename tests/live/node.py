@@ -26,14 +26,14 @@ CONTAINERD = Path("/etc/containerd/config.toml")
 _PROGRAMS = Path.home() / ".cache" / "dractl-oracle"
 
 
-def lacking() -> str:
+def lacking(release: str = RELEASE) -> str:
     """What such a node lacks on this machine; empty if it can be started."""
     shared = whole_dir()
     if shared is None or not (shared / "oracle" / "node" / "node.py").exists():
         return "no recorded data, or it has no program for a node"
     if os.geteuid() != 0:
         return "a node needs root"
-    programs = [_PROGRAMS / f"kube-{RELEASE}", _PROGRAMS / f"kubelet-{RELEASE}", _PROGRAMS / f"node-{RELEASE}" / "lab"]
+    programs = [_PROGRAMS / f"kube-{release}", _PROGRAMS / f"kubelet-{release}", _PROGRAMS / f"node-{release}" / "lab"]
     absent = [path.name for path in programs if not path.exists()]
     absent += [name for name in ("runc", "iptables") if shutil.which(name) is None]
     return f"not built or not installed: {', '.join(absent)}" if absent else ""
@@ -42,8 +42,9 @@ def lacking() -> str:
 class Node:
     """The node, from its start to its end. ``faults`` is what its driver does wrong."""
 
-    def __init__(self, name: str = NAME) -> None:
+    def __init__(self, name: str = NAME, release: str = RELEASE) -> None:
         self.name = name
+        self.release = release
         shared = whole_dir()
         assert shared is not None
         self._program = shared / "oracle" / "node" / "node.py"
@@ -53,16 +54,19 @@ class Node:
 
     def __enter__(self) -> Self:
         self._faults.write_text("{}")
-        started = self.part("up", "--name", self.name, "--feature-gates", "DRAAdminAccess=true", check=False)
+        options = ("--name", self.name, "--release", self.release, "--feature-gates", "DRAAdminAccess=true")
+        started = self.part("up", *options, check=False)
         if started.returncode:
             self.__exit__()
             raise RuntimeError(started.stderr)
         kubeconfig = started.stdout.partition("=")[2].strip()
-        lab = _PROGRAMS / f"node-{RELEASE}" / "lab"
+        lab = _PROGRAMS / f"node-{self.release}" / "lab"
         options = ("-kubeconfig", kubeconfig, "-node-name", self.name, "-faults", str(self._faults), "-v=4")
         self.part("driver", "lab", "--", str(lab), *options)
         kubectl = self.folder / "kubectl"
-        kubectl.write_text(f'#!/bin/sh\nexec {_PROGRAMS / f"kube-{RELEASE}"} kubectl --kubeconfig={kubeconfig} "$@"\n')
+        kubectl.write_text(
+            f'#!/bin/sh\nexec {_PROGRAMS / f"kube-{self.release}"} kubectl --kubeconfig={kubeconfig} "$@"\n'
+        )
         kubectl.chmod(0o755)
         self.apply({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "lab"}} | CLASS)
         return self
@@ -90,7 +94,8 @@ class Node:
 
     def dractl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         starter = "import sys; sys.argv[0] = 'dractl'; from dractl.cli.main import run; run()"
-        environment = {**os.environ, "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}"}
+        path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "NODE_NAME": self.name}  # the machine has another name
         command = [sys.executable, "-c", starter, *arguments]
         return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -113,6 +118,16 @@ class Node:
         ready = any(c["type"] == "Ready" and c["status"] == "True" for c in value["status"].get("conditions", []))
         phase = str(value["status"].get("phase"))
         return "waits" if phase == "Running" and not ready else phase
+
+    def events(self, pod: str) -> list[tuple[str, str]]:
+        """Reason and message of the events about a pod."""
+        listed = json.loads(self.kubectl("get", "events", "-n", "default", "-o", "json"))["items"]
+        return [(e["reason"], e["message"]) for e in listed if e["involvedObject"]["name"] == pod]
+
+    def ends(self, pod: str) -> tuple[int, str]:
+        """How often a pod's container was restarted, and whether it is running."""
+        status = json.loads(self.kubectl("get", "pod", pod, "-o", "json"))["status"]["containerStatuses"][0]
+        return status["restartCount"], ",".join(status["state"])
 
     def until(self, what: str, holds: Callable[[], bool], seconds: float = 120) -> None:
         """Asks again until something holds. Raises TimeoutError."""

@@ -6,6 +6,7 @@ name helps: the pod runs, or is gone.
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from tests.live.node import CDI, CNI, CONTAINERD, Node, claim, lacking, pod
+from dractl.cluster.kubelet import prepare_of
+from tests.live.node import CDI, CNI, CONTAINERD, RELEASE, Node, claim, lacking, pod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.node
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[Node]:
-    why = lacking()
+@pytest.fixture(scope="module", params=[RELEASE])
+def node(request: pytest.FixtureRequest) -> Iterator[Node]:
+    why = lacking(request.param)
     if why:
         pytest.skip(f"no real node: {why}")
-    with Node() as running:
+    with Node(release=request.param) as running:
         yield running
 
 
@@ -142,6 +144,14 @@ SITUATIONS = (
         "restart it",
         "nobody listens",
         part("kill", "lab"),
+    ),
+    Situation(
+        "driver-hangs",
+        "not-prepared",
+        "DeadlineExceeded",
+        wrong(),
+        "why it does not answer",
+        wrong=wrong(hang=60),
     ),
     Situation(
         "device-lost",
@@ -351,6 +361,29 @@ SITUATIONS = (
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda s: s.name)
 def test_a_situation(node: Node, situation: Situation) -> None:
+    play(node, situation)
+
+
+# What kubelet says of a preparation, by its release: dractl/cluster/kubelet.py has the texts.
+ANSWERS = {
+    "driver-stopped": "unregistered",
+    "driver-killed": "silent",
+    "driver-hangs": "silent",
+    "device-lost": "refused",
+}
+OLDER = (*ANSWERS, "cdi-kind", "crash", "config-map", "secret-volume", "runtime-handler", "cni-plugin")
+
+
+@pytest.mark.parametrize("node", ["1.36", "1.35", "1.34"], indirect=True)
+@pytest.mark.parametrize("situation", [s for s in SITUATIONS if s.name in OLDER], ids=lambda s: s.name)
+def test_an_older_kubelet(node: Node, situation: Situation) -> None:
+    events = play(node, situation)
+    said = {prepare_of(message).answer for reason, message in events if reason == "FailedPrepareDynamicResources"}
+    assert situation.name not in ANSWERS or ANSWERS[situation.name] in said, events
+
+
+def play(node: Node, situation: Situation) -> list[tuple[str, str]]:
+    """Makes a situation, asks, applies the cure; the events about the pod until then."""
     node.clean()
     situation.wrong(node)
     node.apply(situation.claim or claim(), situation.pod or pod())
@@ -369,6 +402,7 @@ def test_a_situation(node: Node, situation: Situation) -> None:
 
     try:
         node.until("explain says it", told)
+        events = node.events("train")
         if situation.check:
             assert situation.check in node.failed_checks()
         situation.cure(node)
@@ -386,3 +420,64 @@ def test_a_situation(node: Node, situation: Situation) -> None:
         ):
             if changed in path.read_text():
                 rewrite(path, changed, right, "containerd")(node)
+    return events
+
+
+def test_the_node_against_the_cluster(node: Node) -> None:
+    """What kubelet has prepared against the cluster's claims, and RuntimeClasses against containerd's handlers."""
+
+    def failed() -> str:
+        checks = json.loads(node.dractl("discover", "--check", "--cluster", "-o", "json").stdout)["checks"]
+        assert {"prepared claims", "pools"} <= {check["name"] for check in checks}
+        return "\n".join(f"{c['name']}: {c['evidence']}" for c in checks if c["state"] != "ok" and c["name"] in ours)
+
+    ours = ("prepared claims", "runtime handlers", "pools")  # its hardware lacks drivers
+    node.clean()
+    node.kubectl("delete", "runtimeclasses", "--all")
+    node.apply(claim(), pod())
+    node.until("the pod runs", lambda: node.phase("train") == "Running")
+    assert failed() == ""
+    node.apply({**HANDLER, "handler": "absent", "metadata": {"name": "absent"}})
+    assert "handler absent" in failed()
+    node.kubectl("delete", "runtimeclasses", "absent")
+    node.faults(unprepare="busy")
+    node.kubectl("delete", "pod", "train", "--grace-period=0", "--force", check=False)
+    node.until(
+        "the claim is free", lambda: "results" not in node.kubectl("get", "resourceclaim", "train", "-o", "json")
+    )
+    assert "claim default/train is prepared here, and the cluster has" in failed()
+    node.faults()
+    node.until("it is unprepared", lambda: failed() == "")
+
+
+def test_no_look_says_that_something_runs_which_does_not(node: Node) -> None:
+    """200 looks at a crash loop, at a container that is killed for its memory, and at a node that is gone."""
+    node.clean()
+    crashes, hogs, stays = (
+        {**value, "metadata": {"name": name, "namespace": "default"}}
+        for name, value in (("crashes", pod("exit", "1")), ("hogs", pod("hog", "200", main=HOG)), ("stays", pod()))
+    )
+    node.apply(claim(), stays)
+    node.until("one runs", lambda: node.phase("stays") == "Running")
+    node.apply(crashes, hogs)
+    node.until("both have ended", lambda: all(node.events(name) for name in ("crashes", "hogs")))
+    looks = 0
+
+    def look(*pods: str) -> None:
+        nonlocal looks
+        for name in pods:
+            before = node.ends(name)
+            code, answer = node.explain(name)
+            looks += 1
+            if (before == node.ends(name) and before[1] != "running") or name == "stays":
+                assert (code, answer["verdict"]) == (1, "failing"), answer["headline"]
+                assert "runs on" not in answer["headline"]
+
+    node.until("both were restarted", lambda: min(node.ends("crashes")[0], node.ends("hogs")[0]) > 0)
+    while looks < 140:
+        look("crashes", "hogs")
+    node.part("kill", "kubelet")
+    ready = ("get", "node", node.name, "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].status}")
+    node.until("the node is gone", lambda: node.kubectl(*ready) == "Unknown")
+    while looks < 200:
+        look("crashes", "hogs", "stays")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dractl.errors import InputError
-from dractl.manifests import files, load, load_readable
+from dractl.manifests import built, files, load, load_readable
 
 CLAIM = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: %s}\n"
 OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
@@ -281,3 +281,17 @@ def test_namespaces_matter_since_their_labels_allow_admin_access(tmp_path: Path)
     write(tmp_path, "ns.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n")
     write(tmp_path, "cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Namespace}\n")
     assert names(load([str(tmp_path)])) == ["ns"]
+
+
+@pytest.mark.parametrize("pack", [lambda files: tar_of(files), lambda files: zip_of(files)], ids=["tar", "zip"])
+def test_members_of_an_archive_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Any) -> None:
+    monkeypatch.setattr(files, "MAX_MEMBERS", 3)
+    assert len(load([str(write(tmp_path, "a", pack({f"{n}.yaml": CLAIM % n for n in range(3)})))]).documents) == 3
+    with pytest.raises(InputError, match="more than 3 members"):
+        load([str(write(tmp_path, "b", pack({f"{n}.txt": "" for n in range(4)})))])
+
+
+def test_a_pipe_beside_a_kustomization_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert built._bytes(str(tmp_path / "pipe")) == b""
+    assert built._bytes(str(write(tmp_path, "a", "x"))) == b"x"

@@ -26,3 +26,9 @@ def test_masks() -> None:
     assert cpulist.parse_mask("00000001,0000000f") == {0, 1, 2, 3, 32}
     with pytest.raises(ValueError, match="wide"):
         cpulist.parse_mask("f" * 20000)
+
+
+def test_the_widest_mask() -> None:
+    assert cpulist.parse_mask(f"{1 << cpulist.LIMIT - 1:x}") == {cpulist.LIMIT - 1}
+    with pytest.raises(ValueError, match="wide"):
+        cpulist.parse_mask(f"{1 << cpulist.LIMIT:x}")

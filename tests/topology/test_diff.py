@@ -73,3 +73,12 @@ def test_nodes_and_huge_pages(plx: Machine) -> None:
 def test_a_lost_gpu_is_a_difference(plx: Machine) -> None:
     gpus = (replace(plx.gpus[0], health="lost"), *plx.gpus[1:])
     assert differences(plx, replace(plx, gpus=gpus)) == (Difference("0000:19:00.0", "health", "unknown", "lost"),)
+
+
+def test_what_a_gpu_says_is_compared_where_both_say_it(plx: Machine) -> None:
+    known = replace(plx, gpus=tuple(replace(gpu, partial=False, memory_bytes=1 << 30) for gpu in plx.gpus))
+    other = replace(known, gpus=tuple(replace(gpu, memory_bytes=2 << 30) for gpu in known.gpus))
+    assert {found.what for found in differences(known, other)} == {"memory"}
+    silent = replace(other, gpus=tuple(replace(gpu, partial=True) for gpu in other.gpus))
+    assert differences(known, silent) == ()
+    assert differences(silent, known) == ()

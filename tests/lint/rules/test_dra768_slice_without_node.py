@@ -32,3 +32,9 @@ def test_devices_of_nodes_by_selector() -> None:
 def test_devices_of_one_node_and_other_consumers() -> None:
     assert found(published("node-1", "gpu-0"), "cluster-autoscaler") == []
     assert found(published("", "gpu-0"), "karpenter") == []
+
+
+def test_a_slice_that_names_no_nodes_at_all() -> None:
+    """Counters alone (1.36 on): there are no devices in it."""
+    counters = "sharedCounters: [{name: a, counters: {b: {value: 1}}}]"
+    assert found(published("", "gpu-0").replace("allNodes: true", counters), "cluster-autoscaler") == []
