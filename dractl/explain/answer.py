@@ -225,6 +225,9 @@ class Subject(Struct, frozen=True):
         )
 
 
+_UNTRIED = ("not-tried-yet", "would-fit-now")
+
+
 class Explanation(Struct, frozen=True):
     """The whole answer about one subject."""
 
@@ -254,6 +257,11 @@ class Explanation(Struct, frozen=True):
     def title(self) -> str:
         """The subject; of equal replicas, the workload and their number."""
         return f"{self.workload} ({1 + len(self.alike)} pods)" if self.alike else self.subject.title
+
+    @property
+    def waits(self) -> bool:
+        """True if nothing is wrong but that the scheduler has not tried, or not tried again."""
+        return any(reason.code in _UNTRIED for reason in self.reasons[:1])
 
     @property
     def fits(self) -> bool:

@@ -19,6 +19,7 @@ from dractl.explain.rank import ruled_out
 from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import Blindness
+from dractl.reasons.constraints import ConstraintConflict
 from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names
 
@@ -68,7 +69,7 @@ def build(
     names = case.names if case is not None else Names()
     reason = case.reason if case is not None else partial(reason_of, names=names)
     surveyed = _surveyed(case, found) if case is not None else []
-    conflict = _conflict(case) if case is not None and not case.attempt.fits else None
+    conflict = _conflict(case, conclusion) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()
     asked = Asked(question.kind, *question.key, volumes)
@@ -119,14 +120,18 @@ def _open(node: NodeAnswer) -> NodeAnswer:
     return replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
 
 
-def _conflict(case: Case) -> Conflict | None:
-    """The conflict on the node whose best place holds the most free devices."""
-    refusing = case.refusing
+def _conflict(case: Case, conclusion: Conclusion) -> Conflict | None:
+    """The conflict where a constraint is the cause: on the node that the headline names, else on the node whose best
+    place holds the most free devices."""
+    named = [node for cause in conclusion.ranked if isinstance(cause, ConstraintConflict) for node in cause.nodes]
     found = [
         conflict
         for v in case.attempt.nodes
-        if v.name in refusing and (conflict := conflict_on(case, v, refusing[v.name])) is not None
+        if v.name in named and v.name in case.refusing
+        if (conflict := conflict_on(case, v, case.refusing[v.name])) is not None
     ]
+    if found and isinstance(conclusion.ranked[0], ConstraintConflict):
+        return min(found, key=lambda c: named.index(c.node))
     return max(found, key=lambda c: max((p.score for p in c.places), default=(0, 0)), default=None)
 
 

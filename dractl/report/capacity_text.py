@@ -227,7 +227,9 @@ def fit(
     lines += ["", *_nodes(found)]
     if stops:
         lines += ["", "The next copy stays pending:"]
-        lines += [f"  {printable(reason.short)}" for reason in stops[:4]]
+        several = len(stops) > 1
+        where = [f"{_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops]
+        lines += [f"  {on}{printable(reason.short)}" for on, reason in zip(where[:4], stops, strict=False)]
     elif found.preempts:
         node, pods = found.preempts[0]
         others = f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""

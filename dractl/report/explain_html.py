@@ -64,7 +64,7 @@ def _group(group: Group) -> Iterator[str]:
 def _section(e: Explanation) -> Iterator[str]:
     assumed = " (assumed)" if e.release_assumed else ""
     yield f"<h1>{escape(e.title)} <small class=soft>Kubernetes {e.release}{assumed}</small></h1>"
-    mark, look = ("✓", "good") if e.fits else ("✗", "bad")
+    mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(e.headline)}</p>"
     yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
     if e.funnel:

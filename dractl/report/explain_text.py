@@ -150,6 +150,8 @@ def _wrapped(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterator
 
 
 def _mark(e: Explanation, canvas: Canvas) -> str:
+    if e.waits:
+        return canvas.paint("…", "1;33")
     return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
 
 

@@ -227,3 +227,35 @@ def test_nodes_without_devices_are_not_the_cause_where_they_would_not_help() -> 
         assert ("publishes nothing there" in answer.headline) is absent
     pinned = pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}})
     assert "publishes nothing there" not in explain(*alike, slices, held_by_other, ONE, pinned).headline
+
+
+def rooted(name: str, model: str, *roots: str) -> tuple[dict[str, Any], ...]:
+    gpus = (device(f"gpu-{i}", model=model, root=root) for i, root in enumerate(roots))
+    return node(name), slice_of("gpu.example.com", name, *gpus)
+
+
+def of_model(name: str, model: str, count: int = 1) -> dict[str, Any]:
+    selector = [{"cel": {"expression": f"device.attributes['gpu.example.com'].model == '{model}'"}}]
+    return request(name, "gpu", count, selectors=selector)
+
+
+def test_a_constraint_that_is_not_the_cause_is_not_shown_in_full() -> None:
+    """The only B is in use: how the free A are spread over the roots does not matter."""
+    same = [{"requests": ["a", "b"], "matchAttribute": "gpu.example.com/root"}]
+    both = claim("c", of_model("a", "A"), of_model("b", "B"), constraints=same)
+    extra = slice_of("gpu.example.com", "node-1", device("b-0", model="B", root="r0"), resourceSliceCount=2)
+    extra["metadata"]["name"] = "more"
+    one, slices = rooted("node-1", "A", "r0", "r1")
+    slices["spec"]["pool"]["resourceSliceCount"] = 2
+    answer = explain(one, slices, extra, both, held("h", "node-1", "b-0"), pod("p", USES))
+    assert answer.reasons[0].code == "device-in-use"
+    assert answer.conflict is None
+
+
+def test_the_places_of_a_constraint_are_those_of_the_node_that_the_headline_names() -> None:
+    same = [{"requests": ["a"], "matchAttribute": "gpu.example.com/root"}]
+    spread, near = rooted("node-1", "A", "r0", "r1", "r2", "r3"), rooted("node-2", "A", "r0", "r0", "r0", "r1")
+    answer = explain(*spread, *near, claim("c", of_model("a", "A", 4), constraints=same), pod("p", USES))
+    assert answer.reasons[0].code == "constraint-conflict"
+    assert answer.conflict is not None
+    assert f"nearest is {answer.conflict.node}" in answer.headline or "nearest" not in answer.headline

@@ -213,3 +213,12 @@ def test_what_the_cluster_says_moves_no_cursor() -> None:
     text = shown([*cluster, claim("c", request("gpu", "gpu.example.com", 1, selectors=[selector]))], "c")
     assert "\\x1b[31mgone ×2" in text
     assert "\x1b" not in text
+
+
+def test_what_only_waits_for_the_scheduler_has_a_mark_of_its_own() -> None:
+    """Neither a tick nor a cross: nothing is wrong, and nothing has been placed."""
+    unscheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes ..."}
+    user = pod("train", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "u"})
+    user["status"] |= {"conditions": [{**unscheduled, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+    text = shown([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 2)), user], "train")
+    assert any(line.startswith("… ") and "would fit" in line for line in text.splitlines()), text
