@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from dractl.capacity.changes import unjudged
 from dractl.model.order import natural
 from dractl.report.alignment import percent
-from dractl.report.plain import printable, wrap
+from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dractl.alignment import Use
-    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
+    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
     from dractl.capacity.aligned import Aligned
     from dractl.explain.answer import Reason
     from dractl.report.canvas import Canvas
@@ -44,7 +44,10 @@ def devices(
     for row in stock.devices:
         for key in _keys(row, by):
             groups.setdefault(key, []).append(row)
-    lines: list[Cells] = [_line(key, rows) for key, rows in sorted(groups.items(), key=_by_name)]
+    parted = {(pool.node or "(any node)", pool.driver): pool for pool in stock.pools if by == "node" and pool.counters}
+    lines: list[Cells] = [
+        _line(key, rows, parted.get((key[0], key[-1]))) for key, rows in sorted(groups.items(), key=_by_name)
+    ]
     for p in plugins if by == "node" else ():
         counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
         lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), "0", ""))
@@ -111,7 +114,7 @@ def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
     return [(first, row.id.driver)]
 
 
-def _line(key: tuple[str, ...], rows: Sequence[DeviceRow]) -> tuple[str, ...]:
+def _line(key: tuple[str, ...], rows: Sequence[DeviceRow], parted: PoolRow | None) -> tuple[str, ...]:
     models = dict.fromkeys(row.model for row in rows if row.model)
     pods = dict.fromkeys(holder.pod or f"claim {holder.claim}" for row in rows for holder in row.holders)
     counts = (
@@ -123,9 +126,18 @@ def _line(key: tuple[str, ...], rows: Sequence[DeviceRow]) -> tuple[str, ...]:
     )
     blocked = sum(row.state == "blocked" for row in rows)
     held = _some(list(pods), 3)
-    if blocked:
+    if parted is not None:
+        held = "; ".join(filter(None, (held, _cards(parted))))
+    elif blocked:
         held = "; ".join(filter(None, (held, f"{blocked} blocked by shared counters")))
     return (*key, _some([name for name in models if name], 2), *(str(n) for n in counts), held)
+
+
+def _cards(pool: PoolRow) -> str:
+    """What the partitions are parts of: each has a counter set of its own, and partitions that overlap are all listed
+    as free until one is taken."""
+    free = sum(all(amount.consumed == "0" for amount in amounts) for _, amounts in pool.counters)
+    return f"parts of {plural(len(pool.counters), 'device')}, {free} untouched"
 
 
 def _by_name(item: tuple[tuple[str, ...], object]) -> list[object]:

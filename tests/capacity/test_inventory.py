@@ -8,6 +8,8 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import inventory, plugins, problems
+from dractl.report import capacity_text
+from dractl.report.canvas import Canvas
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 FEATURES = Features.for_release("1.37")
@@ -190,3 +192,19 @@ def test_partitions_are_counted_only_where_a_type_is_a_size() -> None:
 def partition(name: str, size: int) -> dict[str, Any]:
     takes = [{"counterSet": "gpu-0", "counters": {"slices": {"value": str(size)}}}]
     return {"name": name, "attributes": {"profile": {"string": f"{size}g"}}, "consumesCounters": takes}
+
+
+def test_what_partitions_are_parts_of_is_told_beside_their_number() -> None:
+    """Overlapping partitions are all free until one is taken: the number of devices would mislead."""
+    counted = gpus("a")
+    counted["metadata"]["name"] = "counters"
+    del counted["spec"]["devices"]
+    counted["spec"]["sharedCounters"] = [
+        {"name": name, "counters": {"slices": {"value": "7"}}} for name in ("gpu-0", "gpu-1")
+    ]
+    parts = gpus("a", *(partition(f"p{i}", 3) for i in range(3)))
+    for made in (counted, parts):
+        made["spec"]["pool"]["resourceSliceCount"] = 2
+    stock, _, _ = taken(node("a"), counted, parts, held("c", "p0", "p"), pod("p"))
+    text = capacity_text.devices(stock, (), (), Canvas(120))
+    assert "ml/p; parts of 2 devices, 1 untouched" in text
