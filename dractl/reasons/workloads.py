@@ -45,23 +45,29 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
 
 
 class OldRevision(Cause, frozen=True, kw_only=True):
-    """The pod was made from an earlier version of ``owner``, a StatefulSet, which does not replace it."""
+    """The pod was made from an earlier version of ``owner``, a StatefulSet or a ``paused`` Deployment, which does not
+    replace it."""
 
     page = ReasonPage(
         "pod-of-old-revision",
-        "the pod was made from an earlier version of its StatefulSet",
+        "the pod was made from an earlier version of its workload",
         "A StatefulSet with podManagementPolicy OrderedReady does nothing further while one of its pods is not ready, "
         "so a correction of its pod template does not reach a pod that is pending (kubernetes#67250). With the update "
-        "strategy OnDelete it never replaces pods itself.",
+        "strategy OnDelete it never replaces pods itself. A Deployment with spec.paused makes no pods of a changed "
+        "template either.",
         "kubectl get statefulset -n NS NAME -o jsonpath='{.status.updateRevision}'; "
         "kubectl get pods -n NS -L controller-revision-hash",
-        "Delete the pod: the next one is made from the StatefulSet as it is now.",
+        "Delete the pod: the next one is made from the StatefulSet as it is now. Resume a paused Deployment: kubectl "
+        "rollout resume.",
         OUTSIDE,
     )
 
     owner: str
+    paused: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
+        if self.paused:
+            return f"{self.owner} is paused, so its changes do not reach the pod, which is of an earlier version of it"
         return (
             f"the pod was made from an earlier version of {self.owner}, whose changes do not reach it until it is "
             "deleted"

@@ -109,9 +109,14 @@ def _rolls(owned: Owned) -> bool:
     """True if the change has a Deployment replace its pods: another template, or another strategy while it does."""
     if owned.now is None or at(owned.now, "spec", "paused") is True:
         return False
-    if at(owned.was, "spec", "template") != at(owned.now, "spec", "template"):
+    if at(owned.was, "spec", "template") != at(owned.now, "spec", "template") or _resumed(owned):
         return True
     return bool(at(owned.was, "spec", "strategy") != at(owned.now, "spec", "strategy"))
+
+
+def _resumed(owned: Owned) -> bool:
+    """True for a Deployment that is not paused any more: its template has changed in the meantime."""
+    return at(owned.was, "spec", "paused") is True
 
 
 def _rollout(state: ClusterState, owned: Owned) -> Act:
@@ -144,7 +149,7 @@ def _is_new(state: ClusterState, owned: Owned, pod: Raw) -> bool:
     """True for a pod of the revision to which a Deployment rolls."""
     if text_at(pod, "metadata", "uid") in owned.made:
         return True
-    if at(owned.was, "spec", "template") != at(owned.now, "spec", "template"):
+    if at(owned.was, "spec", "template") != at(owned.now, "spec", "template") or _resumed(owned):
         return False
     own = text_at(controller(pod), "name")
     sets = {

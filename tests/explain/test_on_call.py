@@ -492,6 +492,45 @@ def test_a_pod_that_its_corrected_stateful_set_does_not_replace(spec: dict[str, 
         assert [step.command for step in answer.fixes[0].steps] == ["kubectl delete pod ring-0 -n ml"]
 
 
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_pod_that_its_paused_deployment_does_not_replace(paused: bool) -> None:
+    def spec(selector: str) -> dict[str, Any]:
+        claims = [{"name": "g", "resourceClaimTemplateName": "t"}]
+        return {
+            "containers": [{"name": "main", "image": "x"}],
+            "resourceClaims": claims,
+            "nodeSelector": {POOL: selector},
+        }
+
+    about = {"namespace": "ml", "labels": {"pod-template-hash": "5f4"}}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "llm", "namespace": "ml"},
+        "spec": {"replicas": 1, "paused": paused, "template": {"spec": spec("h100")}},
+    }
+    replicas = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            **about,
+            "name": "llm-5f4",
+            "ownerReferences": [{"kind": "Deployment", "name": "llm", "controller": True}],
+        },
+        "spec": {"replicas": 1, "template": {"spec": spec("h1000")}},
+    }
+    old = made("llm-5f4-x", "ReplicaSet/llm-5f4", labels={"pod-template-hash": "5f4"})
+    old["spec"]["nodeSelector"] = {POOL: "h1000"}
+    own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "llm-5f4-x", "uid": "uid-llm-5f4-x"}]}
+    waits = claim("llm-5f4-x-g", request("r", DRIVER), metadata=own)
+    nodes = node("a", labels={POOL: "h100"}), gpus("a", "gpu-0")
+    answer = explain("pod/llm-5f4-x", GPU, *nodes, ONE, owner, replicas, old, waits)
+    assert answer.headline.startswith("Deployment ml/llm is paused") is paused
+    if paused:
+        assert titles(answer) == ["resume Deployment ml/llm"]
+        assert '"path": "/spec/paused"' in " ".join(step.command for step in answer.fixes[0].steps)
+
+
 def test_a_daemon_set_is_not_behind_its_own_pods() -> None:
     held = claim("other-g", request("r", DRIVER), status=allocation("b", (DRIVER, "gpu-0"), pod="burn-b"))
     burn_b = made("burn-b", "DaemonSet/burn", where="b")

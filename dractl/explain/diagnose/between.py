@@ -445,12 +445,18 @@ def _template(case: Case) -> Raw | None:
 
 def _old_revision(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """A pod that its StatefulSet does not bring up to date (kubernetes pkg/controller/statefulset: with OrderedReady
-    it returns at the first pod that is not ready, before it updates any)."""
+    it returns at the first pod that is not ready, before it updates any), or its Deployment, while it is paused
+    (pkg/controller/deployment/deployment_controller.go syncDeployment)."""
     pod = case.pod
-    owner = workload(pod.value)
+    owner, namespace = workload(pod.value), case.question.key[0]
+    if owner is not None and owner[0] == "Deployment":
+        deployment, template = case.state.get("Deployment", (namespace, owner[1])), _template(case)
+        paused = at(deployment, "spec", "paused") is True
+        if paused and template is not None and template != at(deployment, "spec", "template", "spec"):
+            yield OldRevision(owner=f"Deployment {namespace}/{owner[1]}", paused=True)
+        return
     if owner is None or owner[0] != "StatefulSet":
         return
-    namespace = case.question.key[0]
     value = case.state.get("StatefulSet", (namespace, owner[1]))
     own, wanted = pod.labels.get(_REVISION), text_at(value, "status", "updateRevision")
     if not own or not wanted or own == wanted:

@@ -80,7 +80,8 @@ def _with_old_claims(problem: Problem, template: str) -> int:
 
 @fix_for(OldRevision)
 def renew(problem: Problem, cause: OldRevision) -> Iterator[Candidate]:
-    """The pod deleted, since its StatefulSet makes the next one from the pod template as it is now."""
+    """What has the workload make the next pod from its template as it is now: the end of a StatefulSet's pod, the
+    resumption of a Deployment."""
     value = problem.state.get(*parse_target(cause.owner.replace(" ", "/", 1)))
     template = map_at(value, "spec", "template", "spec")
     if problem.pod is None or not template:
@@ -88,9 +89,10 @@ def renew(problem: Problem, cause: OldRevision) -> Iterator[Candidate]:
     claimed = {text_at(t, "metadata", "name") for t in maps_at(value, "spec", "volumeClaimTemplates")}
     volumes = [v for v in maps_at(problem.pod, "spec", "volumes") if text_at(v, "name") in claimed]
     spec = {**template, "volumes": [*maps_at(template, "volumes"), *volumes]}
+    resumed = Patch(cause.owner.replace(" ", "/", 1), ({"op": "remove", "path": "/spec/paused"},))
     yield Candidate(
-        f"recreate pod {'/'.join(problem.question.key)}",
-        recreated(problem),
+        f"resume {cause.owner}" if cause.paused else f"recreate pod {'/'.join(problem.question.key)}",
+        (resumed,) if cause.paused else recreated(problem),
         Slot(Topic.POD),
         Preference.RENEW,
         effect=f"the next one is made from {cause.owner} as it is now",
