@@ -139,8 +139,3 @@ def capital(clause: str) -> str:
 def plural(number: int, noun: str) -> str:
     """``1 device``, ``2 devices``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def terminating(node: str, by: str) -> str:
-    """The state of a pod that is Terminating on a node, to be gone ``by`` then (RFC 3339)."""
-    return f"is Terminating on {node}, to be gone by {by}: until its kubelet has stopped it, it keeps its devices"
