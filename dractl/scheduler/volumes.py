@@ -67,6 +67,50 @@ class Zone(Struct, frozen=True):
     values: frozenset[str]
 
 
+class Storage(Struct, frozen=True):
+    """A PersistentVolumeClaim or a PersistentVolume, typed: of a claim ``size`` are the bytes that it asks for and
+    ``volume`` is the volume that it names."""
+
+    value: Raw
+    name: str
+    namespace: str
+    uid: str
+    class_name: str
+    size: int
+    mode: str
+    access: frozenset[str]
+    attributes_class: str
+    labels: Mapping[str, Any]
+    phase: str
+    deleted: bool
+    volume: str
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        return map_at(self.value, "metadata", "annotations")
+
+
+def _storage(value: Raw) -> Storage:
+    metadata, spec = map_at(value, "metadata"), map_at(value, "spec")
+    annotated = map_at(metadata, "annotations").get(_CLASS)
+    size = at(spec, "capacity", "storage") or at(spec, "resources", "requests", "storage") or 0
+    return Storage(
+        value,
+        name=text_at(metadata, "name"),
+        namespace=text_at(metadata, "namespace"),
+        uid=text_at(metadata, "uid"),
+        class_name=annotated if isinstance(annotated, str) else text_at(spec, "storageClassName"),
+        size=quantity(size).value(),
+        mode=text_at(spec, "volumeMode") or "Filesystem",
+        access=frozenset(map(str, list_at(spec, "accessModes"))),
+        attributes_class=text_at(spec, "volumeAttributesClassName"),
+        labels=map_at(metadata, "labels"),
+        phase=text_at(value, "status", "phase"),
+        deleted=bool(text_at(metadata, "deletionTimestamp")),
+        volume=text_at(spec, "volumeName"),
+    )
+
+
 class Volumes:
     """The PersistentVolumeClaims of one pod. ``known`` is false if the input has no such objects, so that nothing can
     be said of some volume."""
@@ -77,8 +121,8 @@ class Volumes:
         self.pod = pod
         self.known = True
         self.stop: VolumeUnusable | None = None
-        self.bound: list[Raw] = []
-        self.delayed: list[Raw] = []
+        self.bound: list[Storage] = []
+        self.delayed: list[Storage] = []
         self.names = _claim_names(pod)
         if self.names:
             self._resolve()
@@ -88,32 +132,32 @@ class Volumes:
         if not self.state.has("PersistentVolumeClaim"):
             self.known = False
             return
-        found: list[Raw] = []
+        found: list[Storage] = []
         for name, ephemeral in self.names:
             value = self.state.get("PersistentVolumeClaim", (self.pod.namespace, name))
-            fault = _fault(value, name, ephemeral=ephemeral, pod=self.pod)
-            if value is None or fault:
+            claim = None if value is None else _storage(value)
+            fault = _fault(claim, name, ephemeral=ephemeral, pod=self.pod)
+            if claim is None or fault:
                 self.stop = self.stop or VolumeUnusable("VolumeBinding", (self.pod.namespace, name), fault)
                 return
-            found.append(value)
-        for value in found:
-            if text_at(value, "spec", "volumeName") and _BOUND in map_at(value, "metadata", "annotations"):
-                self.bound.append(value)
+            found.append(claim)
+        for claim in found:
+            if claim.volume and _BOUND in claim.annotations:
+                self.bound.append(claim)
                 self.known = self.known and self.state.has("PersistentVolume")
-            elif self._waits(value):
-                self.delayed.append(value)
+            elif self._waits(claim):
+                self.delayed.append(claim)
             else:
                 fault = "pod has unbound immediate PersistentVolumeClaims"
-                key = (self.pod.namespace, text_at(value, "metadata", "name"))
-                self.stop = VolumeUnusable("VolumeBinding", key, fault)
+                self.stop = VolumeUnusable("VolumeBinding", (self.pod.namespace, claim.name), fault)
                 return
 
-    def _waits(self, claim: Raw) -> bool:
+    def _waits(self, claim: Storage) -> bool:
         """True if the claim is bound when a pod that uses it is scheduled (IsDelayBindingMode)."""
-        if text_at(claim, "spec", "volumeName"):
+        if claim.volume:
             return False
-        found = self.state.get("StorageClass", ("", _class_of(claim)))
-        if found is None and _class_of(claim) and not self.state.has("StorageClass"):
+        found = self.state.get("StorageClass", ("", claim.class_name))
+        if found is None and claim.class_name and not self.state.has("StorageClass"):
             self.known = False
             return True
         return text_at(found, "volumeBindingMode") == "WaitForFirstConsumer"
@@ -135,11 +179,7 @@ class Volumes:
     @cached_property
     def taken(self) -> tuple[str, str] | None:
         """A claim of the pod that only one pod may use, and the pod that uses it."""
-        names = {
-            text_at(claim, "metadata", "name")
-            for claim in (*self.bound, *self.delayed)
-            if _ONE_POD in list_at(claim, "spec", "accessModes")
-        }
+        names = {claim.name for claim in (*self.bound, *self.delayed) if _ONE_POD in claim.access}
         if not names:
             return None
         for node in self.snapshot.nodes.values():
@@ -159,8 +199,8 @@ class Volumes:
         unmet: list[Unmet] = []
         labels: tuple[NodeLabel, ...] = ()
         for claim in self.bound:
-            name = text_at(claim, "metadata", "name")
-            volume = self.state.get("PersistentVolume", ("", text_at(claim, "spec", "volumeName")))
+            name = claim.name
+            volume = self.state.get("PersistentVolume", ("", claim.volume))
             if volume is None:
                 texts.append("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
                 unmet.append(VolumeMissing(name))
@@ -179,27 +219,26 @@ class Volumes:
 
     def _unbindable(self, node: NodeInfo) -> Unmet | None:
         """Why a claim that waits for its first consumer cannot be bound on the node (FindPodVolumes)."""
-        to_match: list[Raw] = []
-        to_provision: list[Raw] = []
+        to_match: list[Storage] = []
+        to_provision: list[Storage] = []
         for claim in self.delayed:
-            selected = map_at(claim, "metadata", "annotations").get(_SELECTED_NODE)
+            selected = claim.annotations.get(_SELECTED_NODE)
             if selected is None:
                 to_match.append(claim)
             elif selected == node.name:
                 to_provision.append(claim)
             else:
-                name = text_at(claim, "metadata", "name")
-                return Provisioning(name, str(selected))
+                return Provisioning(claim.name, str(selected))
         chosen: set[str] = set()
-        to_match.sort(key=_requested)
+        to_match.sort(key=lambda claim: claim.size)
         for claim in to_match:
             volume = self._match(claim, node, chosen)
             if volume is None:
                 to_provision.append(claim)
             else:
-                chosen.add(text_at(volume, "metadata", "name"))
+                chosen.add(volume.name)
         for claim in to_provision:
-            name, class_name = text_at(claim, "metadata", "name"), _class_of(claim)
+            name, class_name = claim.name, claim.class_name
             found = self.state.get("StorageClass", ("", class_name))
             if text_at(found, "provisioner") in ("", _NO_PROVISIONER):
                 return NoVolume(name, class_name)
@@ -207,28 +246,32 @@ class Volumes:
                 return NotProvisionable(name, class_name)
         return None
 
-    def _match(self, claim: Raw, node: NodeInfo, chosen: set[str]) -> Raw | None:
+    @cached_property
+    def offered(self) -> Sequence[Storage]:
+        """The volumes of the cluster."""
+        return [_storage(value) for value in self.state.all("PersistentVolume").values()]
+
+    def _match(self, claim: Storage, node: NodeInfo, chosen: set[str]) -> Storage | None:
         """The smallest volume that fits a claim, or the one that is meant for it (FindMatchingVolume)."""
-        best: Raw | None = None
-        for (_, name), volume in self.state.all("PersistentVolume").items():
-            if name in chosen or text_at(volume, "metadata", "deletionTimestamp"):
+        best: Storage | None = None
+        for volume in self.offered:
+            if volume.name in chosen or volume.deleted:
                 continue
-            reference = at(volume, "spec", "claimRef")
+            reference = at(volume.value, "spec", "claimRef")
             meant = isinstance(reference, dict) and _refers(reference, claim)
             if isinstance(reference, dict) and not meant:
                 continue
-            if _size(volume) < _requested(claim) or _mode(volume) != _mode(claim):
+            if volume.size < claim.size or volume.mode != claim.mode:
                 continue
-            if _attributes_class(volume) != _attributes_class(claim) or _class_of(volume) != _class_of(claim):
+            if volume.attributes_class != claim.attributes_class or volume.class_name != claim.class_name:
                 continue
             if meant:
-                return volume if _reachable(volume, node) else None
-            if text_at(volume, "status", "phase") != "Available" or not _selects(claim, volume):
+                return volume if _reachable(volume.value, node) else None
+            if volume.phase != "Available" or not _selects(claim, volume):
                 continue
-            modes = set(map(str, list_at(volume, "spec", "accessModes")))
-            if not set(map(str, list_at(claim, "spec", "accessModes"))) <= modes or not _reachable(volume, node):
+            if not claim.access <= volume.access or not _reachable(volume.value, node):
                 continue
-            if best is None or _size(volume) < _size(best):
+            if best is None or volume.size < best.size:
                 best = volume
         return best
 
@@ -249,9 +292,10 @@ class Volumes:
         """The topology labels of the pod's bound volumes."""
         found: list[Zone] = []
         for claim in self.bound:
-            name = text_at(claim, "spec", "volumeName")
-            labels = map_at(self.state.get("PersistentVolume", ("", name)), "metadata", "labels")
-            found += [Zone(name, key, frozenset(str(labels[key]).split("__"))) for key in _ZONES if key in labels]
+            labels = map_at(self.state.get("PersistentVolume", ("", claim.volume)), "metadata", "labels")
+            found += [
+                Zone(claim.volume, key, frozenset(str(labels[key]).split("__"))) for key in _ZONES if key in labels
+            ]
         return found
 
 
@@ -266,59 +310,32 @@ def _claim_names(pod: PodInfo) -> list[tuple[str, bool]]:
     return found
 
 
-def _fault(claim: Raw | None, name: str, *, ephemeral: bool, pod: PodInfo) -> str:
+def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: PodInfo) -> str:
     """Why a claim cannot be used at all, in the scheduler's words; "" if it can."""
     if claim is None:
         if ephemeral:
             return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
         return f'persistentvolumeclaim "{name}" not found'
-    if text_at(claim, "status", "phase") == "Lost":
-        volume = text_at(claim, "spec", "volumeName")
-        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
-    if text_at(claim, "metadata", "deletionTimestamp"):
+    if claim.phase == "Lost":
+        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.volume}"'
+    if claim.deleted:
         return f'persistentvolumeclaim "{name}" is being deleted'
-    owners = maps_at(claim, "metadata", "ownerReferences")
+    owners = maps_at(claim.value, "metadata", "ownerReferences")
     if ephemeral and pod.uid and not any(text_at(owner, "uid") == pod.uid for owner in owners):
         return f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
     return ""
 
 
-def _class_of(value: Raw | None) -> str:
-    """The StorageClass of a claim or volume."""
-    annotated = map_at(value, "metadata", "annotations").get(_CLASS)
-    return annotated if isinstance(annotated, str) else text_at(value, "spec", "storageClassName")
-
-
-def _requested(claim: Raw) -> int:
-    """Bytes that a claim asks for."""
-    return quantity(at(claim, "spec", "resources", "requests", "storage") or 0).value()
-
-
-def _size(volume: Raw) -> int:
-    """Bytes of a volume."""
-    return quantity(at(volume, "spec", "capacity", "storage") or 0).value()
-
-
-def _mode(value: Raw) -> str:
-    return text_at(value, "spec", "volumeMode") or "Filesystem"
-
-
-def _attributes_class(value: Raw) -> str:
-    return text_at(value, "spec", "volumeAttributesClassName")
-
-
-def _refers(reference: Raw, claim: Raw) -> bool:
+def _refers(reference: Raw, claim: Storage) -> bool:
     """True if a volume's claimRef means the claim (IsVolumeBoundToClaim)."""
-    if text_at(reference, "name") != text_at(claim, "metadata", "name"):
+    if (text_at(reference, "name"), text_at(reference, "namespace")) != (claim.name, claim.namespace):
         return False
-    if text_at(reference, "namespace") != text_at(claim, "metadata", "namespace"):
-        return False
-    return text_at(reference, "uid") in ("", text_at(claim, "metadata", "uid"))
+    return text_at(reference, "uid") in ("", claim.uid)
 
 
-def _selects(claim: Raw, volume: Raw) -> bool:
-    selector = label_selector(at(claim, "spec", "selector"))
-    return selector is None or selector.matches(map_at(volume, "metadata", "labels"))
+def _selects(claim: Storage, volume: Storage) -> bool:
+    selector = label_selector(at(claim.value, "spec", "selector"))
+    return selector is None or selector.matches(volume.labels)
 
 
 def _reachable(volume: Raw, node: NodeInfo) -> bool:
