@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Offer = Callable[[str], list[str]]
     """Candidates for what was typed so far."""
-    InContext = Callable[[typer.Context, str], list[str]]
 
 PATIENCE = 5.0
 """Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell goes on."""
