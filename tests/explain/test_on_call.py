@@ -708,3 +708,34 @@ def test_a_budget_that_allows_no_disruption_is_told_of_a_pod_that_would_end() ->
     budget["status"]["disruptionsAllowed"] = 1
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, budget, waiting())
     assert not any("PodDisruptionBudget" in fix.effect for fix in answer.fixes)
+
+
+def held_by(why: str, restarts: int, **more: Any) -> tuple[dict[str, Any], ...]:
+    """A node whose only device is held by a bare pod with a container that waits for ``why``."""
+    held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog"))
+    waits = [{"name": "main", "restartCount": restarts, "state": {"waiting": {"reason": why}}}] if why else []
+    status = {"phase": "Running", "containerStatuses": waits, **more}
+    hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, status=status)
+    return GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, waiting()
+
+
+@pytest.mark.parametrize("why", ["CrashLoopBackOff", "ImagePullBackOff"])
+def test_that_a_holder_cannot_run_is_the_argument_to_end_it(why: str) -> None:
+    (ending,) = [fix for fix in explain("pod/p", *held_by(why, 57)).fixes if "hog" in fix.title]
+    assert why in ending.effect
+
+
+def test_of_a_bare_pod_it_is_said_that_nothing_makes_it_anew_and_since_when_it_runs() -> None:
+    (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z")).fixes
+    assert "nothing re-creates it; it runs since 2026-01-01T00:00:00Z" in ending.effect
+
+
+def test_what_is_undone_by_git_is_told_and_not_printed_as_commands() -> None:
+    label = {"argocd.argoproj.io/instance": "llm-prod"}
+    many = template("t", request("r", DRIVER, 2))
+    many["metadata"]["labels"] = label
+    answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), many, waiting())
+    (fix,) = answer.fixes
+    assert fix.title == "lower count of request r from 2 to 1"
+    assert "Argo CD application llm-prod undoes what is changed by hand" in fix.effect
+    assert (fix.steps, fix.by_hand) == ((), "Argo CD application llm-prod")

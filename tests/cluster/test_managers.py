@@ -1,0 +1,86 @@
+"""Who writes an object, by the marks that each tool sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dractl.cluster.changes import Patch
+from dractl.cluster.managers import manager
+from tests.explain.cluster import state_of
+
+TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
+
+
+def deployment(labels: dict[str, str], annotations: dict[str, str]) -> dict[str, Any]:
+    metadata = {"name": "llm", "namespace": "ml", "labels": labels, "annotations": annotations}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {"replicas": 2, "template": TEMPLATE},
+    }
+
+
+def patched(path: str) -> tuple[Patch, ...]:
+    return (Patch("Deployment/ml/llm", ({"op": "replace", "path": path, "value": 1},)),)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "advice", "reverts"),
+    [
+        # argo-cd docs/user-guide/resource_tracking.md
+        (
+            {},
+            {"argocd.argoproj.io/tracking-id": "prod:apps/Deployment:ml/llm"},
+            "in git: Argo CD application prod",
+            True,
+        ),
+        ({"argocd.argoproj.io/instance": "prod"}, {}, "in git: Argo CD application prod", True),
+        # fluxcd.io: labels that its kustomize and helm controllers set
+        (
+            {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
+            {},
+            "in git: Flux Kustomization flux-system/apps",
+            True,
+        ),
+        (
+            {"helm.toolkit.fluxcd.io/name": "llm", "helm.toolkit.fluxcd.io/namespace": "ml"},
+            {},
+            "in its values: Flux HelmRelease ml/llm",
+            True,
+        ),
+        # helm pkg/action/validate.go
+        (
+            {"app.kubernetes.io/managed-by": "Helm"},
+            {"meta.helm.sh/release-name": "llm"},
+            "in the values, too: Helm release llm",
+            False,
+        ),
+    ],
+)
+def test_who_applies_an_object(labels: dict[str, str], annotations: dict[str, str], advice: str, reverts: bool) -> None:
+    found = manager(state_of(deployment(labels, annotations)), patched("/spec/template/spec/nodeSelector"))
+    assert found is not None
+    assert found.advice.startswith(f"change it {advice}")
+    assert found.reverts is reverts
+
+
+def test_what_nobody_manages() -> None:
+    assert manager(state_of(deployment({"app": "llm"}, {})), patched("/spec/replicas")) is None
+
+
+def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "llm"}
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "llm", "namespace": "ml"},
+        "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
+    }
+    state = state_of(deployment({}, {}), scaler)
+    found = manager(state, patched("/spec/replicas"))
+    assert found is not None
+    assert found.name == "HorizontalPodAutoscaler ml/llm (minReplicas 2, maxReplicas 8)"
+    assert manager(state, patched("/spec/template/spec/nodeSelector")) is None
