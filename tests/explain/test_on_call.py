@@ -739,3 +739,43 @@ def test_what_is_undone_by_git_is_told_and_not_printed_as_commands() -> None:
     assert fix.title == "lower count of request r from 2 to 1"
     assert "Argo CD application llm-prod undoes what is changed by hand" in fix.effect
     assert (fix.steps, fix.by_hand) == ((), "Argo CD application llm-prod")
+
+
+def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader() -> None:
+    """A rack with devices for two of a group of three: kubernetes-sigs/lws makes the StatefulSet of the leaders, the
+    leader that of its workers."""
+    lws = "leaderworkerset.sigs.k8s.io"
+
+    def member(name: str, owner: str, index: str, on: str = "") -> list[dict[str, Any]]:
+        labels = {f"{lws}/name": "vllm", f"{lws}/group-index": "0", f"{lws}/worker-index": index}
+        one = made(name, f"StatefulSet/{owner}", where=on, labels=labels)
+        one["spec"]["nodeSelector"] = {"rack": "a"}
+        status = allocation(on, (DRIVER, "gpu-0"), pod=name) if on else {}
+        own = {"uid": f"c-{name}", "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}]}
+        return [one, claim(f"{name}-g", request("r", DRIVER), metadata=own, status=status)]
+
+    def stateful(name: str, replicas: int, kind: str, owner: str) -> dict[str, Any]:
+        claims = [{"name": "g", "resourceClaimTemplateName": "t"}]
+        pods = {"containers": [{"name": "main", "image": "x"}], "resourceClaims": claims, "nodeSelector": {"rack": "a"}}
+        above = [{"kind": kind, "name": owner, "controller": True}]
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": name, "namespace": "ml", "ownerReferences": above},
+            "spec": {"replicas": replicas, "template": {"spec": pods}},
+        }
+
+    nodes = [
+        o for n, r in (("a1", "a"), ("a2", "a"), ("b1", "b")) for o in (node(n, labels={"rack": r}), gpus(n, "gpu-0"))
+    ]
+    sets = stateful("vllm", 1, "LeaderWorkerSet", "vllm"), stateful("vllm-0", 2, "Pod", "vllm-0")
+    group = (
+        member("vllm-0", "vllm", "0", "a1")
+        + member("vllm-0-1", "vllm-0", "1", "a2")
+        + member("vllm-0-2", "vllm-0", "2")
+    )
+    answer = explain("pod/vllm-0-2", GPU, ONE, *nodes, *sets, *group)
+    assert not [title for title in titles(answer) if title.startswith(("scale", "delete"))]
+    (fix,) = [fix for fix in answer.fixes if "rack=a" in fix.title]
+    assert fix.by_hand == "LeaderWorkerSet ml/vllm"
+    assert fix.effect.count("change it in LeaderWorkerSet ml/vllm") == 1

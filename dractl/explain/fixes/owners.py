@@ -21,6 +21,7 @@ from dractl.cluster.workloads import (
     controller,
     deletion_cost,
     deletion_rank,
+    leader_group,
     workload,
     workload_target,
 )
@@ -65,6 +66,7 @@ class Owners:
         self.asking = asking
         owner = workload(pod)
         self.own = (owner[0], (asking[0], owner[1])) if owner is not None else None
+        self._group = leader_group(pod)
         self._active = ActivePods(state)
 
     def end(self, pods: Iterable[str]) -> Ending | None:
@@ -147,11 +149,15 @@ class Owners:
         return Ending(title, (), _deletions([full_name]), effect)
 
     def _smaller(self, kind: str, key: Key, wanted: Sequence[Key]) -> Ending | None:
-        """A workload scaled down until the wanted pods end; None if the waiting pod is one of its own."""
+        """A workload scaled down until the wanted pods end; None if the waiting pod is one of its own, or
+        of the same group of a LeaderWorkerSet."""
         active = self._active.of(kind, key)
         keys = [(key[0], text_at(p, "metadata", "name")) for p in active]
         if self.asking in keys or self.own == (kind, key) or not set(wanted) <= set(keys):
             return None
+        groups = {leader_group(p) for p in active if self._group is not None and key[0] == self.asking[0]}
+        if self._group in groups - {None}:
+            return None  # without its leader, or the others of its group, the waiting pod is of no use
         target = f"{kind}/{key[0]}/{key[1]}"
         if kind == "Job":
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))

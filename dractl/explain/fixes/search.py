@@ -163,7 +163,7 @@ def _applied(problem: Problem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     reverted = managed is not None and managed.reverts
     return replace(
         fix,
-        effect="; ".join(filter(None, (fix.effect, *remarks, where))),
+        effect="; ".join(filter(None, (fix.effect, *remarks, where if where not in fix.effect else ""))),
         steps=() if reverted else steps(problem.state, problem.question, fix.changes),
         by_hand=maker or (managed.name if managed is not None and reverted else None),
     )

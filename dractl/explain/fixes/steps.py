@@ -137,7 +137,11 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
         asked = kind == "Job" and target == owner
         references = maps_at(state.get(kind, key), "metadata", "ownerReferences")
         above = (o for o in references if o.get("controller") is True and (asked or o.get("kind") != "CronJob"))
-        return next((f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above), target if asked else None)
+        owned = next((f"{text_at(o, 'kind')}/{key[0]}/{text_at(o, 'name')}" for o in above), target if asked else None)
+        if owned is None or not owned.startswith("Pod/"):
+            return owned
+        leader = workload_target(state.get(*parse_target(owned)), key[0])  # of a LeaderWorkerSet's group
+        return owned if leader is None else _maker(state, question, leader) or leader
     return owner if target == "/".join(("Pod", *question.key)) else None
 
 
