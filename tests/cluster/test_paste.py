@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import re
 import shlex
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,7 @@ import pytest
 
 from dractl.cli.main import main
 from dractl.cluster.paste import command, nameable
+from tests.conftest import whole_dir
 from tests.explain.cluster import claim, device_class, node, pod, request, slice_of
 
 if TYPE_CHECKING:
@@ -125,6 +130,54 @@ def test_every_command_of_an_answer_is_one_of_kubectl(objects: Path, capsys: pyt
             if words[0] not in ("kubectl", "dractl"):
                 assert len(words) == 1, text  # the file behind a ">"
                 assert words[0].endswith(".yaml"), text
+
+
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{name: none, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: none, context: {cluster: none, user: ""}}]
+current-context: none
+"""
+# No server, or a --local patch of the stand-in for a file that an earlier command writes.
+NO_SERVER = re.compile(r"connection refused|was refused|127\.0\.0\.1:1|unable to connect|missing value", re.IGNORECASE)
+DOCUMENT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
+
+
+@pytest.mark.oracle
+def test_kubectl_itself_takes_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of all recorded answers: kubectl finds no mistake of usage, and goes to ask the server, which is not there."""
+    shared = whole_dir()
+    kubectl = Path.home() / ".cache" / "dractl-oracle" / "kube-1.37"
+    if shared is None or not kubectl.exists():
+        pytest.skip("no recorded answers, or kubectl is not built")
+    dumps = [*SCENARIOS, *(shared / "conformance").glob("oncall/*/dump.yaml*")]
+    dumps += [*(shared / "conformance").glob("node/*/dump.yaml*")]
+    found: dict[tuple[str, ...], str] = {}
+    for dump in dumps:
+        main(["explain", "-A", "-f", str(dump), "--isolated", "-o", "json"])
+        out = capsys.readouterr().out
+        for text in commands(json.loads(out)) if out else ():
+            body = text.partition(" <<'EOF'\n")[2].removesuffix("EOF").removesuffix("\nEOF")
+            for words in simple(text):
+                if words[0] == "kubectl":
+                    found[tuple(words)] = body
+    (tmp_path / "config").write_text(KUBECONFIG)
+    environment = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    def wrong(one: tuple[tuple[str, ...], str]) -> str:
+        words, body = one
+        for word in words:
+            if word.endswith(".yaml"):
+                (tmp_path / word).write_text(DOCUMENT)
+        ask = [str(kubectl), "kubectl", *words[1:]]
+        done = subprocess.run(
+            ask, input=body or DOCUMENT, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        return "" if done.returncode == 0 or NO_SERVER.search(done.stderr) else f"{shlex.join(words)}: {done.stderr}"
+
+    assert len(found) > 100
+    with ThreadPoolExecutor(2) as pool:
+        assert [said for said in pool.map(wrong, found.items()) if said] == []
 
 
 def test_no_command_is_put_together_without_quoting() -> None:
