@@ -14,17 +14,18 @@ from dractl.cli import common, driver_options, source, terminal
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
-from dractl.manifests import load
+from dractl.manifests import load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
-from dractl.upgrade import Input, Inputs, gates_of, path_of, plan
+from dractl.upgrade import Input, Inputs, concerned, gates_of, path_of, plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dractl.lint.finding import Report
     from dractl.upgrade import Described, Finding, Plan
 
-FORMATS = ("text", "json", "html", "markdown")
+FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
 
 Paths = Annotated[
     list[str] | None,
@@ -40,6 +41,10 @@ DriverVersion = Annotated[
     list[str] | None,
     Option("--driver-version", metavar="DRIVER=VERSION", help="Upgrade this driver, too; DRIVER=PRESENT..VERSION."),
 ]
+Fix = Annotated[bool, Option("--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest.")]
+UnsafeFixes = Annotated[
+    bool, Option("--unsafe-fixes", help="With --fix: also apply fixes that may change the meaning.")
+]
 Output = Annotated[str, Option("--output", "-o", metavar="FORMAT", help=", ".join(FORMATS) + ".")]
 
 
@@ -50,6 +55,8 @@ def command(
     start: From = None,
     driver_version: DriverVersion = None,
     hardware: Hardware = None,
+    fix: Fix = False,
+    unsafe_fixes: UnsafeFixes = False,
     namespace: source.Namespace = None,
     context: source.Context = None,
     kubeconfig: source.Kubeconfig = None,
@@ -67,7 +74,8 @@ def command(
     """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and for manifests.
 
     What `-f` or the cluster has is stored; manifests are created anew in each release. The cluster is not asked with
-    `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks.
+    `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks. `-o name` prints what breaks or
+    changes.
 
     Examples: `dractl upgrade --to 1.37`, `dractl upgrade manifests/ --from 1.34 --to 1.37`,
     `dractl upgrade -f dump.yaml -o json`
@@ -76,9 +84,11 @@ def command(
     common.choose_output(output, FORMATS)
     require("this command")
     path_of(start or to, to)
+    _check_fix(paths or [], fix=fix, unsafe=unsafe_fixes)
     _, gates = common.asked(None, feature_gates, common.configuration(config, isolated), common.environment(isolated))
     wanted = driver_options.versions(driver_version or ())
     manifests = _manifests(paths or [])
+    errors: list[InputError] = []
     with source.without_collecting():
         if files:
             state = _of_files(files, namespace)
@@ -89,12 +99,51 @@ def command(
     first = start or state.release
     if first is None:
         raise UsageError("the input does not tell the present release", hint="--from names it, such as --from 1.34")
+    if fix:
+        errors = _fix(paths or [], [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)], unsafe_fixes)
+        manifests = _manifests(paths or [])
     state, machines = _with_machines(state, hardware or [], Target.of(path_of(first, to)[0]), wanted)
     found = plan(Inputs(manifests, state, gates, wanted, machines), first, to)
     found = _with_fixes(found, paths or [], gates)
-    common.write_report(_report(found, output, verbose > 0, to_file=output_file is not None), output_file)
+    report = _report(found, common.kind_of(output), verbose > 0, to_file=output_file is not None)
+    common.write_answer(report, output, output_file)
+    if errors:
+        raise Exit(InputError.exit_code)
     if found.count("breaks"):
         raise Exit(1)
+
+
+def _check_fix(paths: list[str], *, fix: bool, unsafe: bool) -> None:
+    """Raises UsageError for fixes of nothing that can be written."""
+    if unsafe and not fix:
+        raise UsageError("--unsafe-fixes needs --fix")
+    if fix and (not paths or "-" in paths):
+        raise UsageError("--fix changes files", hint="name the manifests: dractl upgrade --fix PATH...")
+
+
+def _fix(paths: list[str], targets: list[Target], unsafe: bool) -> list[InputError]:
+    """Writes what lint fixes of that which a later release refuses and the present one does not. Returns the errors of
+    files that are left alone."""
+    from dractl.cli import fixing
+    from dractl.lint import lint
+    from dractl.lint.releases import combined
+    from dractl.lint.repository import Repositories
+
+    repositories = Repositories()
+
+    def linted(overlay: Mapping[str, bytes]) -> Report:
+        inputs = load_readable(paths, overlay=overlay)
+        reports = [lint(inputs, target, repositories=repositories) for target in targets]
+        later = [one for one in combined(reports).findings if one.api and one.releases]
+        kept = tuple(one for one in later if targets[0].release not in one.releases)
+        digests = {name: digest for report in reports for name, digest in report.digests.items()}
+        return replace(reports[-1], findings=kept, digests=digests)
+
+    done = fixing.fixed(linted, None, unsafe=unsafe)
+    errors = [*done.errors, *fixing.write(done.changes, None, lambda change: f"{change.made} fixed")]
+    for error in errors:
+        terminal.complain(str(error), hint=error.hint)
+    return errors
 
 
 def _manifests(paths: list[str]) -> tuple[Input, ...]:
@@ -182,6 +231,8 @@ def _report(found: Plan, output: str, every: bool, *, to_file: bool) -> str:
         from dractl.report import upgrade_json
 
         return json.dumps(upgrade_json.value(found), indent=1, ensure_ascii=False)
+    if output == "name":
+        return "\n".join(concerned(found))
     if output == "html":
         from dractl.report import upgrade_html
 

@@ -24,6 +24,15 @@ def running(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {name: min(tags, key=driver(name).order) for name, tags in found.items()}
 
 
+def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """``KIND/NAMESPACE/NAME`` of the workloads among these objects that run a driver."""
+    for item in objects:
+        images = (text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item]))
+        if item.get("kind") in _TEMPLATES and not {*images}.isdisjoint(driver(name).images):
+            about = _map(item.get("metadata"))
+            yield "/".join(str(part) for part in (item["kind"], about.get("namespace"), about.get("name")) if part)
+
+
 def _images() -> set[str]:
     return {image for name in names() for image in driver(name).images}
 

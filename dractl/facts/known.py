@@ -1,4 +1,5 @@
-"""What is known to be broken in patch releases of kubelets, container runtimes and drivers, as the pack has it."""
+"""What is known to be broken in patch releases of Kubernetes, kernels, container runtimes and drivers, as the pack has
+it."""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Something that is broken in the versions of a component from ``since`` (absent: all) until before ``fixed``
     (absent: none has the fix).
 
-    ``of`` is ``kubelet``, ``runtime`` (``name`` is that of nodeInfo.containerRuntimeVersion, such as containerd) or
-    ``driver`` (``name`` is the driver's, the version that of its image). ``coming``: it breaks with something that the
-    cluster does not show, which ``what`` names. ``read`` is when the source was read.
+    ``of`` is ``scheduler``, ``kubelet``, ``kernel``, ``runtime`` (``name`` is that of
+    nodeInfo.containerRuntimeVersion, such as containerd) or ``driver`` (``name`` is the driver's, the version that of
+    its image). ``coming``: it breaks with something that the cluster does not show, which ``what`` names. ``read`` is
+    when the source was read.
     """
 
-    of: Literal["kubelet", "runtime", "driver"]
+    of: Literal["scheduler", "kubelet", "kernel", "runtime", "driver"]
     name: str = ""
     since: str = ""
     fixed: str = ""
@@ -39,6 +41,10 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             return self.coming or not (self.since or self.fixed)
         number = _number(found[0])
         return _number(self.since) <= number and (not self.fixed or number < _number(self.fixed))
+
+    def begins(self, release: str) -> bool:
+        """True if the first patch releases of a release have it, and a later one does not."""
+        return self.fixed.startswith(f"{release}.") and self.concerns(f"{release}.0") and not self.coming
 
 
 def _number(text: str) -> tuple[int, ...]:

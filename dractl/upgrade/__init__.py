@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dractl.upgrade.drivers import Described
-from dractl.upgrade.finding import Finding, Plan, Step
+from dractl.upgrade.finding import Finding, Plan, Step, concerned
 from dractl.upgrade.server import Input
 from dractl.upgrade.upgrade import Inputs, gates_of, path_of, plan
 
-__all__ = ["Described", "Finding", "Input", "Inputs", "Plan", "Step", "gates_of", "path_of", "plan"]
+__all__ = ["Described", "Finding", "Input", "Inputs", "Plan", "Step", "concerned", "gates_of", "path_of", "plan"]

@@ -18,7 +18,7 @@ class Finding(Struct, frozen=True):
     """One difference, with the objects (``KIND/[NAMESPACE/]NAME``) that it is true of.
 
     ``breaks``: it worked before the step and does not after. ``changes``: it behaves differently. ``info``: there is
-    nothing to do. ``owner`` applies the objects; ``source`` and ``date`` are those of a known fact.
+    nothing to do. ``owner``: who applies the objects, with their namespaces; ``source`` and ``date`` are a fact's.
     """
 
     code: str
@@ -61,3 +61,9 @@ def grouped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         found.setdefault(replace(finding, objects=()), {}).update(dict.fromkeys(finding.objects))
     merged = [replace(finding, objects=tuple(objects)) for finding, objects in found.items()]
     return tuple(sorted(merged, key=lambda one: (LEVELS.index(one.level), one.code, one.message)))
+
+
+def concerned(plan: Plan) -> tuple[str, ...]:
+    """The objects of which something breaks or changes, sorted."""
+    found = (one for step in plan.steps for one in step.findings if one.level != "info")
+    return tuple(sorted({name for one in found for name in one.objects}))

@@ -1,16 +1,16 @@
-"""What is known to be broken in the versions that the nodes and drivers of a cluster run, or will run."""
+"""What is known to be broken in the versions that a cluster, its nodes and drivers run, or will run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dractl.cluster.state import text_at
+from dractl.cluster.state import map_at, text_at
 from dractl.facts.images import running
 from dractl.facts.known import breakages
 from dractl.upgrade.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from dractl.cluster import ClusterState
     from dractl.facts.known import Breakage
@@ -18,30 +18,44 @@ if TYPE_CHECKING:
 
 
 def of_nodes(state: ClusterState) -> Iterator[Finding]:
-    """What is broken in the kubelets and container runtimes of nodes."""
+    """What is broken in the kubelets, kernels and container runtimes of nodes."""
     for (_, name), node in state.all("Node").items():
-        info = ("status", "nodeInfo")
-        kubelet = text_at(node, *info, "kubeletVersion")
-        runtime, _, version = text_at(node, *info, "containerRuntimeVersion").partition("://")
+        info = map_at(node, "status", "nodeInfo")
+        runtime, _, version = text_at(info, "containerRuntimeVersion").partition("://")
+        runs = {
+            ("kubelet", ""): text_at(info, "kubeletVersion"),
+            ("kernel", ""): text_at(info, "kernelVersion"),
+            ("runtime", runtime): version,
+        }
         for row in breakages():
-            found = kubelet if row.of == "kubelet" else version if (row.of, row.name) == ("runtime", runtime) else ""
+            found = runs.get((row.of, row.name), "")
             if found and row.concerns(found):
-                yield _finding(row, f"{row.name or 'kubelet'} {found}", "changes", f"Node/{name}")
+                yield _finding(row, f"{row.name or row.of} {found}", "changes", f"Node/{name}")
 
 
-def of_release(text: str) -> Iterator[Finding]:
-    """What is broken in the kubelet of a patch release."""
+def of_release(of: Literal["scheduler", "kubelet"], text: str) -> Iterator[Finding]:
+    """What is broken in a component of a patch release; of a release, what its first patch releases have."""
+    what = "kube-scheduler" if of == "scheduler" else of
     for row in breakages():
-        if row.of == "kubelet" and text.count(".") > 1 and row.concerns(text):
-            yield _finding(row, f"kubelet {text}", "breaks")
+        if row.of != of:
+            continue
+        if text.count(".") > 1 and row.concerns(text):
+            yield _finding(row, f"{what} {text}", "breaks")
+        elif text.count(".") == 1 and row.begins(text):
+            yield _finding(row, f"{what} before {row.fixed}", "info")
 
 
-def of_drivers(state: ClusterState) -> Iterator[Finding]:
-    """What is broken in the drivers that run."""
+def of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator[Finding]:
+    """What is broken in the drivers that run and are not ``upgraded``."""
     present = running(value for kind in state.kinds for value in state.all(kind).values())
     names = {text_at(value, "spec", "driver") for value in state.all("ResourceSlice").values()} | present.keys()
     for row in breakages():
-        if row.of == "driver" and row.name in names and row.concerns(present.get(row.name, "")):
+        if (
+            row.of == "driver"
+            and row.name in names
+            and row.name not in upgraded
+            and row.concerns(present.get(row.name, ""))
+        ):
             yield _finding(row, f"{row.name} {present.get(row.name, '')}".strip(), "changes")
 
 

@@ -27,6 +27,17 @@ def before_release(release: str, findings: Iterable[Finding], nodes: Iterable[Ma
         yield f"upgrade the kubelets of {_some(old)}: they may be at most {_SKEW} releases older than {release}"
 
 
+def before_nodes(release: str, nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Before kubelets become a release, which they do after the control plane: nodes are drained, as for every minor
+    release of kubelet (kubernetes.io/releases/version-skew-policy)."""
+    older = {text_at(node, "metadata", "name"): _minor(node) for node in nodes}
+    last = int(release.partition(".")[2])
+    names = sorted(name for name, minor in older.items() if minor is not None and minor < last)
+    if names:
+        found = sorted({minor for minor in older.values() if minor is not None and minor < last})
+        yield f"drain {_some(names)}, one after the other: kubelet {', '.join(f'1.{minor}' for minor in found)} there"
+
+
 def before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:
     """Before a driver is upgraded: what breaks is changed, and no claim holds a device that goes."""
     found = tuple(findings)
@@ -43,8 +54,13 @@ def _changes(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def _too_old(node: Mapping[str, Any], release: str) -> bool:
+    minor = _minor(node)
+    return minor is not None and minor < int(release.partition(".")[2]) - _SKEW
+
+
+def _minor(node: Mapping[str, Any]) -> int | None:
     found = re.match(r"v?1\.(\d+)", text_at(node, "status", "nodeInfo", "kubeletVersion"))
-    return found is not None and int(found[1]) < int(release.partition(".")[2]) - _SKEW
+    return int(found[1]) if found else None
 
 
 def _some(names: list[str]) -> str:

@@ -11,7 +11,6 @@ from dractl.allocation import Allocated, Exhausted, Fatal
 from dractl.capacity import copies
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
-from dractl.cluster.managers import of_object
 from dractl.cluster.podgroups import podgroup
 from dractl.cluster.pods import DEFAULT_SCHEDULER, consumers, ended, is_pending, scheduler_name
 from dractl.cluster.state import GROUPS, map_at, maps_at, owning_pods, text_at
@@ -48,7 +47,6 @@ class Subject(Struct, frozen=True):
     pod: Raw | None
     claim: PodClaim | None = None
     runs: bool = False
-    owner: str | None = None
     about: str = ""
     alone: bool = False
 
@@ -86,12 +84,10 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...
     ]
     used = _used(manifests)
     for kind in manifests.kinds:
-        for key, value in manifests.all(kind).items():
+        for key in manifests.all(kind):
             made = _made(state, kind, key, used)
             if made is not None:
-                owner = of_object(value)
-                name = "/".join(filter(None, (kind, *key)))
-                found.append(Subject((name,), key, made, owner=None if owner is None else owner.name))
+                found.append(Subject(("/".join(filter(None, (kind, *key))),), key, made))
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
     for key, value in state.all("ResourceClaim").items():
         allocation = map_at(value, "status", "allocation")
@@ -296,4 +292,4 @@ class Placing:
             if found is not None:
                 code, level, message = found
                 level = "changes" if subject.alone and level == "breaks" else level
-                yield Finding(code, level, f"{subject.about}{message}{where}", subject.objects, subject.owner)
+                yield Finding(code, level, f"{subject.about}{message}{where}", subject.objects)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.managers import of_object
 from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
 from dractl.facts.kubernetes import kubernetes
 from dractl.model import to_v1
@@ -48,12 +47,6 @@ class Input(Struct, frozen=True):
         return (describe(self.value), *self.others)
 
     @property
-    def owner(self) -> str | None:
-        """Who applies the object."""
-        found = of_object(self.value)
-        return None if found is None else found.name
-
-    @property
     def alike(self) -> Hashable:
         """Equal for stored objects of which a server says the same: what is stored has been accepted, so that names and
         the text of attributes matter by their lengths alone."""
@@ -85,7 +78,7 @@ def merged(items: Iterable[Input]) -> tuple[Input, ...]:
     """One input for those of which every server says the same."""
     groups: dict[Hashable, list[Input]] = {}
     for item in items:
-        groups.setdefault((item.alike, item.owner), []).append(item)
+        groups.setdefault(item.alike, []).append(item)
     return tuple(
         replace(first, others=tuple(name for item in rest for name in item.objects)) for first, *rest in groups.values()
     )
@@ -145,7 +138,7 @@ def differences(
     for item in items:
         old, new = ask(item, before), ask(item, after)
         for code, level, message in _between(item, old, new, after.release):
-            yield Finding(code, level, message, item.objects, item.owner)
+            yield Finding(code, level, message, item.objects)
 
 
 def _between(item: Input, old: Said, new: Said, release: str) -> Iterator[tuple[str, Any, str]]:
@@ -187,7 +180,7 @@ def endings(items: Iterable[Input], release: str) -> Iterator[Finding]:
                 fix = f"write it in {instead}" if instead != row.api_version else None
                 message = f"{row.api_version} is not served from Kubernetes {row.removed} on"
                 source, date = row.source or _LIFECYCLE, row.read or facts.read
-                yield Finding("version-ends", "info", message, item.objects, item.owner, fix, source, date)
+                yield Finding("version-ends", "info", message, item.objects, None, fix, source, date)
 
 
 def _text(violation: Violation) -> str:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.cluster import sources
@@ -14,10 +15,12 @@ from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
 from dractl.facts.images import running
+from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
-from dractl.model.releases import COMPARED, GATES, is_newer, release_of, stage
+from dractl.model.releases import COMPARED, GATES, PREVIEWS, caveat, is_newer, release_of, stage
 from dractl.upgrade import drivers, known, order, server
-from dractl.upgrade.finding import Plan, Step, grouped
+from dractl.upgrade.finding import Finding, Plan, Step, grouped
+from dractl.upgrade.owners import owned
 from dractl.upgrade.placing import Placing
 
 if TYPE_CHECKING:
@@ -25,9 +28,9 @@ if TYPE_CHECKING:
 
     from dractl.cluster import ClusterState
     from dractl.upgrade.drivers import Described
-    from dractl.upgrade.finding import Finding
     from dractl.upgrade.server import Input
 
+_KNOWN = (*COMPARED, *PREVIEWS)
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
 _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 
@@ -45,16 +48,16 @@ class Inputs(Struct, frozen=True):
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
     """Every release from one to another, both included. Raises UsageError for an unknown one, and for a downgrade."""
-    known = ", ".join(COMPARED)
+    known = ", ".join(_KNOWN)
     for text in (start, to):
-        if is_newer(text) or release_of(text) not in COMPARED:
+        if is_newer(text) or release_of(text) not in _KNOWN:
             raise UsageError(f"Kubernetes {text} is not known to upgrade", hint=f"known are {known}")
-    first, last = COMPARED.index(release_of(start)), COMPARED.index(release_of(to))
+    first, last = _KNOWN.index(release_of(start)), _KNOWN.index(release_of(to))
     if last < first:
         raise UsageError(
             f"Kubernetes {start} to {to} is a downgrade", hint=f"--to is {start} or a later release; known are {known}"
         )
-    return COMPARED[first : last + 1]
+    return _KNOWN[first : last + 1]
 
 
 def plan(inputs: Inputs, start: str, to: str) -> Plan:
@@ -72,15 +75,18 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
         found = [*server.differences(items, before, after, namespaces, answers)]
         if placing is not None:
             found += placing.differences(placed[number], placed[number + 1])
-        if after is targets[1]:
-            found += [*known.of_nodes(state), *known.of_drivers(state)]
-        if after is targets[-1]:
-            found += [*server.endings(inputs.manifests, after.release), *known.of_release(to)]
+        if after is targets[-1] and (_patched(to) or state.all("Node")):
+            found += known.of_release("scheduler", to)
+        found += _coming(after.release)
         before_it = tuple(order.before_release(after.release, found, state.all("Node").values()))
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
+    if len(targets) > 1 or _patched(to):
+        steps += _of_nodes(state, to)
+        present = grouped(known.of_drivers(state, inputs.versions))
+        steps += [Step("Drivers", (), present)] if present else []
     outcomes = placed[-1] if placed else []
-    notes: list[str] = []
+    notes = [said] if (said := caveat(releases[-1])) else []
     upgraded: dict[str, tuple[str, str]] = {}
     for name, text in inputs.versions.items():
         change = _change(state, name, text)
@@ -95,9 +101,39 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
             outcomes = later
         found += known.of_driver(name, text.rpartition("..")[2])
         steps.append(Step(f"{name} {change.to}", tuple(order.before_driver(name, found)), grouped(found)))
+    endings = grouped(server.endings(inputs.manifests, target.release))
+    steps += [Step("Manifests", (), endings)] if endings and len(targets) > 1 else []
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     unknown = (*_assumed_gates(items, targets[0], namespaces), *_unseen(state))
+    whole = inputs.state.merged(written)
+    steps = [replace(step, findings=owned(step.findings, whole, _driver_of(step, upgraded))) for step in steps]
     return Plan(releases[0], releases[-1], tuple(steps), upgraded, (*notes, *unknown, *undecided))
+
+
+def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:
+    name = step.step.partition(" ")[0]
+    return name if name in upgraded else ""
+
+
+def _patched(text: str) -> bool:
+    """True if a version names a patch release."""
+    return text.count(".") > 1
+
+
+def _of_nodes(state: ClusterState, to: str) -> Iterator[Step]:
+    """The step of the nodes, which follow the control plane."""
+    nodes = state.all("Node").values()
+    found = [*known.of_nodes(state), *(known.of_release("kubelet", to) if nodes or _patched(to) else ())]
+    before = tuple(order.before_nodes(release_of(to), nodes))
+    if found or before:
+        yield Step(f"Nodes {release_of(to)}", before, grouped(found))
+
+
+def _coming(release: str) -> Iterator[Finding]:
+    """What a release that is not released yet is said to bring, and dractl does not judge by."""
+    for row in kubernetes().coming if release in PREVIEWS else ():
+        if row.release == release:
+            yield Finding("planned", "info", row.what, source=row.source, date=row.read or kubernetes().read)
 
 
 def _assumed_gates(items: Sequence[Input], target: Target, namespaces: server.Labels) -> Iterator[str]:

@@ -7,8 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
+from dractl import atomic
 from dractl.cli.main import main
 from dractl.resources import data_dir
 
@@ -98,6 +100,90 @@ def test_a_fix_of_lint_comes_with_the_finding(tmp_path: Path, capsys: pytest.Cap
     assert finding["level"] == "breaks"
     assert "dractl lint --fix" in finding["fix"]
     assert "--kubernetes-version 1.36" in finding["fix"]
+
+
+COMMENTED = LOWER.replace("metadata: {name: tolerant}", "metadata: {name: tolerant}  # ours")
+
+
+def test_fix_writes_what_lint_fixes_of_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """conformance/validation rc-v1-toleration-operator-lower: 1.36 refuses the operator, whose case lint corrects."""
+    wrong = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: UPPER}\nspec: {devices: {}}\n"
+    (tmp_path / "claim.yaml").write_text(COMMENTED)
+    (tmp_path / "wrong.yaml").write_text(wrong)  # wrong for every release: not the upgrade's business
+    assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "--fix", "--unsafe-fixes", "-o", "json") == 0
+    assert report(capsys)["summary"]["breaks"] == 0
+    assert (tmp_path / "claim.yaml").read_text() == COMMENTED.replace("operator: exists", "operator: Exists")
+    assert (tmp_path / "wrong.yaml").read_text() == wrong
+    assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "-o", "json") == 0
+
+
+def test_what_cannot_be_fixed_stays_and_is_told(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade(manifest, "--from", "1.34", "--fix", "-o", "json") == 1
+    assert report(capsys)["summary"]["breaks"] == 1
+    assert manifest.read_text() == RULE
+
+
+def test_a_file_that_cannot_be_written_is_left_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "claim.yaml").write_text(LOWER)
+    monkeypatch.setattr(atomic, "edit", full)
+    assert upgrade(tmp_path, "--from", "1.35", "--to", "1.36", "--fix", "--unsafe-fixes") == 3
+    assert "claim.yaml: cannot be written: No space left on device" in capsys.readouterr().err
+    assert (tmp_path / "claim.yaml").read_text() == LOWER
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--fix", "--from", "1.34"], "--fix changes files"),
+        (["-", "--fix", "--from", "1.34"], "--fix changes files"),
+        (["x.yaml", "--unsafe-fixes", "--from", "1.34"], "--unsafe-fixes needs --fix"),
+    ],
+)
+def test_fixes_of_nothing_are_wrong_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade(*arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_yaml_has_the_content_of_json_and_name_the_objects(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert upgrade(manifest, "--from", "1.34", "-o", "json") == 1
+    found = report(capsys)
+    assert upgrade(manifest, "--from", "1.34", "-o", "yaml") == 1
+    assert yaml.safe_load(capsys.readouterr().out) == found
+    assert upgrade(manifest, "--from", "1.34", "-o", "name") == 1
+    assert capsys.readouterr().out == "DeviceTaintRule/sick\n"
+
+
+def test_a_release_that_is_not_released_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """k8s.io/api v0.38.0-alpha.2: v1beta1 is gone; what is planned for the gates is information with its source."""
+    (tmp_path / "class.yaml").write_text(CLASS.replace("resource.k8s.io/v1\n", "resource.k8s.io/v1beta1\n"))
+    assert upgrade(tmp_path, "--from", "1.37", "--to", "1.38", "-o", "json") == 1
+    found = report(capsys)
+    (step,) = [step for step in found["steps"] if step["step"] == "Kubernetes 1.38"]
+    assert ("not-served", "breaks") in {(one["code"], one["level"]) for one in step["findings"]}
+    planned = [one for one in step["findings"] if one["code"] == "planned"]
+    assert any("DRAPreemption" in one["message"] for one in planned)
+    assert all(one["source"] and one["date"] and one["level"] == "info" for one in planned)
+    assert any("1.38.0-alpha.2" in text for text in found["notCompared"])
+
+
+def test_who_owns_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tool that applies an object, and its namespace; the namespace alone where no tool is named."""
+    helm = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "llm"}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
+    spec = yaml.safe_load(LOWER)["spec"]
+    objects = [
+        {**head, "metadata": {"name": "a", "namespace": "ml", "labels": helm}, "spec": {"spec": spec}},
+        {**head, "metadata": {"name": "b", "namespace": "dev"}, "spec": {"spec": {**spec}}},
+    ]
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all(objects))
+    assert upgrade("-f", tmp_path / "dump.yaml", "--from", "1.35", "--to", "1.36", "-o", "json") == 1
+    owners = {one["objects"][0]: one["owner"] for step in report(capsys)["steps"] for one in step["findings"]}
+    assert owners["ResourceClaimTemplate/ml/a"] == "Helm release llm, namespace ml, namespace dev"
 
 
 def test_gates_that_the_objects_show_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
