@@ -85,6 +85,41 @@ def test_a_driver_of_ones_own(tmp_path: Path) -> None:
     assert dractl("lint", "-", "--isolated", "--fail-on", "warning", stdin=CLAIM)[0] == 0
 
 
+def test_a_version_of_a_driver_is_added_by_data_alone(tmp_path: Path) -> None:
+    """As docs/extending.md says: a version and its rows are listed, judged and rendered without a line of code."""
+    text = (DATA / "drivers" / "dra.cpu.json").read_text(encoding="utf-8")
+    known = json.loads(text.replace('"since": "main"', '"since": "0.9"'))
+    released = [one for one in known["versions"] if "seen" not in one]
+    known["versions"] = [*released, {"name": "0.9", "tags": ["v0.9.0"], "released": "2026-11-20"}]
+    row = {"name": "dra.cpu/turbo", "type": "bool", "since": "0.9", "about": "new", "source": "x", "read": "2026-11-21"}
+    known["attributes"].append(row)
+    file = tmp_path / "dra.cpu.json"
+    file.write_text(json.dumps(known), encoding="utf-8")
+    text = CLAIM.replace("deviceClassName: acme", "deviceClassName: dra.cpu")
+    text = text.replace('device.attributes["gpu.acme.test"].model == "C"', 'device.attributes["dra.cpu"].turbo')
+    lint = ("lint", "-", "--isolated", "--facts", file, "--fail-on", "warning")
+    assert dractl(*lint, stdin=text)[:1] == (0,)
+    code, out, _ = dractl(*lint, "--driver-version", "dra.cpu=0.2", stdin=text)
+    assert code == 1
+    assert "DRA715" in out
+    assert "v0.9.0" in out
+    assert "unknown" in dractl("lint", "-", "--isolated", "--fail-on", "warning", stdin=text)[1]
+    (line,) = [line for line in origin(None, "--facts", file)[0]["drivers"] if line["name"] == "dra.cpu"]
+    assert line["known"] == "v0.9.0"
+    render = (
+        "render",
+        "--hardware",
+        "numa=2,cpus=8",
+        "--driver",
+        "dra.cpu",
+        "--driver-version",
+        "0.9",
+        "--facts",
+        file,
+    )
+    assert "resource.kubernetes.io/numaNode" in dractl(*render)[1]
+
+
 def test_a_newer_wheel_wins_where_it_is_installed(copy: Path) -> None:
     change(copy / "pack.json", version="2100.1.1")
     found, err = origin(copy.parent.parent)
