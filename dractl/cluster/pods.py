@@ -63,19 +63,19 @@ def scheduler_name(pod: Raw) -> str:
     return text_at(pod, "spec", "schedulerName") or DEFAULT_SCHEDULER
 
 
+def claims_named(namespace: str, pod: Raw) -> set[Key]:
+    """The claims that a pod refers to, by name or through its status."""
+    named = (
+        *(text_at(entry, "resourceClaimName") for entry in maps_at(pod, "spec", "resourceClaims")),
+        *(text_at(entry, "resourceClaimName") for entry in maps_at(pod, "status", "resourceClaimStatuses")),
+        text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName"),
+    )
+    return {(namespace, name) for name in named if name}
+
+
 def consumers(state: ClusterState, claim: Key) -> Sequence[Raw]:
     """The pods that refer to a claim, by name or through their status."""
-    namespace, name = claim
-    return [
-        pod
-        for (where, _), pod in state.all("Pod").items()
-        if where == namespace
-        and (
-            any(text_at(r, "resourceClaimName") == name for r in maps_at(pod, "spec", "resourceClaims"))
-            or any(text_at(s, "resourceClaimName") == name for s in maps_at(pod, "status", "resourceClaimStatuses"))
-            or text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName") == name
-        )
-    ]
+    return [pod for key, pod in state.all("Pod").items() if key[0] == claim[0] and claim in claims_named(key[0], pod)]
 
 
 def reserved_for(claim: Raw | None) -> str:

@@ -4,6 +4,7 @@ says of the versions between."""
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -13,6 +14,7 @@ from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.drivers import Options, find, render
 from dractl.drivers.compare import devices
 from dractl.errors import UsageError
+from dractl.facts import pack
 from dractl.model import to_v1
 from dractl.upgrade.finding import Finding
 
@@ -81,17 +83,25 @@ def present(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...
     known = find(name).catalogue
     if tag is not None and known.knows(tag) and known.stand_in(tag) is None:
         return (known.versions[known.index(tag)],)
-    published = [device for item in slices for device in maps_at(item, "spec", "devices")]
-    return tuple(version for version in known.versions if all(_fits(known, version, device) for device in published))
+    shapes = {_shape(device) for item in slices for device in maps_at(item, "spec", "devices")}
+    return tuple(version for version in known.versions if all(_fits(known, version, shape) for shape in shapes))
 
 
-def _fits(known: Driver, version: str, device: Raw) -> bool:
-    """True if a version can publish a device: with none of the attributes that it lacks, and all that it always has."""
+_Shape = tuple[frozenset[str], str, bool]
+
+
+def _shape(device: Raw) -> _Shape:
+    """The names of a device's attributes, its type, and whether it is a partition: all that a version decides."""
     attributes = map_at(device, "attributes")
-    kind = text_at(attributes.get("type"), "string")
+    return frozenset(attributes), text_at(attributes.get("type"), "string"), bool(device.get("consumesCounters"))
+
+
+def _fits(known: Driver, version: str, shape: _Shape) -> bool:
+    """True if a version can publish a device: with none of the attributes that it lacks, and all that it always has."""
+    attributes, kind, partition = shape
     for row in known.attributes:
         there, concerns = row.name in attributes, not row.devices or kind in row.devices
-        always = concerns and not row.when and not device.get("consumesCounters")  # partitions lack some
+        always = concerns and not row.when and not partition  # partitions lack some
         if there != known.covers(row, version) and (there or always):
             return False
     return True
@@ -127,12 +137,25 @@ def published(described: Described, name: str, version: str, target: Target) -> 
     return render(described.machine, options, [name]).slices
 
 
+@cache
+def _changed(
+    name: str, start: str, to: str
+) -> tuple[tuple[tuple[Attribute, bool], ...], frozenset[str], frozenset[str]]:
+    """The attributes that come, and whether it is certain; the attributes and capacities that a version lacks."""
+    known = find(name).catalogue
+    order = known.versions
+    rows = (row for row in known.attributes if known.covers(row, to) and _came(known, row, start, to))
+    comes = tuple((row, not row.when and order.index(row.since or to) > order.index(start)) for row in rows)
+    gone = frozenset(row.name for row in known.attributes if not known.covers(row, to))
+    return comes, gone, frozenset(row.name for row in known.capacities if not known.covers(row, to))
+
+
+pack.forget_with(_changed.cache_clear)
+
+
 def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicted:
     """The present slices of a driver with the differences of its catalogue between two versions."""
-    known = find(name).catalogue
-    rows = [row for row in known.attributes if known.covers(row, to) and _came(known, row, start, to)]
-    gone = {row.name for row in known.attributes if not known.covers(row, to)}
-    capacities = {row.name for row in known.capacities if not known.covers(row, to)}
+    rows, gone, capacities = _changed(name, start, to)
     shared = _by_address(slices)
     coming: dict[str, tuple[Coming, ...]] = {}
     changed = []
@@ -144,7 +167,7 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
             had = map_at(device, "attributes")
             kept = {key: each for key, each in had.items() if key not in gone}
             unknown = []
-            for row in rows:
+            for row, certain in rows:
                 concerns = not row.devices or text_at(had.get("type"), "string") in row.devices
                 if not concerns or row.name in had:
                     continue
@@ -152,7 +175,6 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
                 if text is not None and (row.name not in _OF_ADDRESS or _known_to_helper(had, kept)):
                     kept[row.name] = text
                 else:
-                    certain = not row.when and known.versions.index(row.since or to) > known.versions.index(start)
                     unknown.append(Coming(row.name, _VALUES[row.type], certain))
             capacity = {key: each for key, each in map_at(device, "capacity").items() if key not in capacities}
             new.append({**device, "attributes": kept, **({"capacity": capacity} if "capacity" in device else {})})

@@ -12,7 +12,7 @@ from dractl.capacity import copies
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.podgroups import podgroup
-from dractl.cluster.pods import DEFAULT_SCHEDULER, consumers, ended, is_pending, scheduler_name
+from dractl.cluster.pods import DEFAULT_SCHEDULER, claims_named, ended, is_pending, scheduler_name
 from dractl.cluster.state import GROUPS, map_at, maps_at, owning_pods, text_at
 from dractl.model import pod_templates
 from dractl.scheduler.attempt import Scheduler
@@ -88,6 +88,7 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...
             made = _made(state, kind, key, used)
             if made is not None:
                 found.append(Subject(("/".join(filter(None, (kind, *key))),), key, made))
+    named = {claim for (namespace, _), pod in state.all("Pod").items() for claim in claims_named(namespace, pod)}
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
     for key, value in state.all("ResourceClaim").items():
         allocation = map_at(value, "status", "allocation")
@@ -95,7 +96,7 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...
             users = len(maps_at(value, "status", "reservedFor"))
             alike = key[0], repr(value.get("spec")), "allocationTimestamp" in allocation, users < _SHARED
             allocated.setdefault(alike, []).append(key)
-        elif not allocation and not consumers(state, key):
+        elif not allocation and key not in named:
             claim = PodClaim("", key, value, state.decode(value))
             found.append(Subject((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
     for (*_, alone), keys in allocated.items():
