@@ -15,7 +15,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cel_library import why_not
 from dractl.cli import common, completing, driver_options, fixing, terminal, watching
-from dractl.cli.rendering import build, renderer
+from dractl.cli.rendering import kustomized, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
 from dractl.facts.consumers import named
@@ -26,16 +26,15 @@ from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
 from dractl.lint.registry import CONSUMERS
 from dractl.lint.releases import combined
-from dractl.lint.relevance import concern
 from dractl.lint.repository import Repositories, is_whole, surrounded
 from dractl.lint.run import report_on
 from dractl.lint.selection import Selection
 from dractl.lint.size import is_large
 from dractl.lint.store import Store
 from dractl.manifests import Skipped, load_readable
-from dractl.manifests.built import built
-from dractl.manifests.files import Entry, listed
+from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.templates import chart_of, rendering_hint
 from dractl.report import lint_summary
 from dractl.report.canvas import Canvas
@@ -258,6 +257,7 @@ def command(
         exclude=excluded,
         changed_files=changed_files,
         gitignore=gitignore,
+        suffixes=(*MANIFEST_SUFFIXES, *SUFFIXES) if settings.markdown else MANIFEST_SUFFIXES,
         render=render,
         target=target,
         assumed=asked[0] is None,
@@ -319,6 +319,7 @@ class Job(Struct, frozen=True):
     exclude: tuple[str, ...]
     changed_files: bool
     gitignore: bool
+    suffixes: tuple[str, ...]
     render: bool
     target: Target
     assumed: bool
@@ -339,6 +340,7 @@ class Job(Struct, frozen=True):
             exclude=self.exclude,
             changed_files=self.changed_files,
             gitignore=self.gitignore,
+            suffixes=self.suffixes,
             overlay=overlay,
             render=renderer(self.target) if self.render else None,
         )
@@ -354,15 +356,8 @@ class Job(Struct, frozen=True):
 
     def _built(self, inputs: Inputs, entries: Iterable[Entry | Skipped]) -> Inputs:
         """The input with the objects of its kustomizations."""
-        if not self.render:
-            return inputs
-
         files = [item.path for item in entries if not isinstance(item, Skipped)]
-        files += [path for path in inputs.kustomizations if path not in files]
-        if not any(map(is_kustomization, files)):
-            return inputs
-
-        return built(inputs, files, build, lambda document: concern(document.value) == "claims")
+        return kustomized(inputs, files) if self.render else inputs
 
     def of_releases(self, targets: Sequence[Target]) -> Report:
         """The report for one release, or for several, whose findings are marked."""
@@ -389,7 +384,14 @@ class Job(Struct, frozen=True):
         """The report on many files, by several processes or from the cache; None if neither pays off."""
         if self.stdin is not None or self.inventory is not None:
             return None
-        entries = list(listed(self.paths, self.exclude, force_exclude=self.changed_files, gitignore=self.gitignore))
+        found = listed(
+            self.paths,
+            self.exclude,
+            force_exclude=self.changed_files,
+            gitignore=self.gitignore,
+            suffixes=self.suffixes,
+        )
+        entries = list(found)
         if not is_large(entries):
             return None
         from dractl.lint.many import lint_listed  # with multiprocessing: 15 ms that one file does not need

@@ -14,6 +14,7 @@ from typer import Option
 from dractl import __version__, editing
 from dractl.cli import common
 from dractl.cli.lint import cache_folder, selection
+from dractl.cli.rendering import kustomized
 from dractl.editing import Range
 from dractl.editing.places import split_lines
 from dractl.errors import DractlError, Unsupported
@@ -102,6 +103,7 @@ class Editor(Struct):
                     self.selection,
                     assumed=self.assumed,
                     repositories=self.repositories,
+                    completed=kustomized if _is_saved(document) else lambda inputs: inputs,
                 )
             )
         except RecursionError:
@@ -115,6 +117,14 @@ class Editor(Struct):
             return False
 
         return pathspec.GitIgnoreSpec.from_lines(self.exclude).match_file(name.lstrip("/"))
+
+
+def _is_saved(document: TextDocument) -> bool:
+    """True if a text is that of its file: kustomize builds files."""
+    try:
+        return Path(document.path or "").read_bytes().decode("utf-8") == document.source
+    except (OSError, ValueError):
+        return False
 
 
 def _name(path: str) -> str:
@@ -158,6 +168,10 @@ def _server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
         publish(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)

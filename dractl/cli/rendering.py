@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.lint.relevance import concern
+from dractl.manifests.built import built
+from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.rendered import Rendered
 from dractl.manifests.templates import RELEASE
 from dractl.model.releases import SERVED, served_versions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dractl.manifests import Inputs
     from dractl.manifests.rendered import Renderer
     from dractl.model import Target
 
@@ -84,6 +90,14 @@ def _link_out(chart: str) -> str | None:
                 seen.add(real)
                 folders.append(entry.path)
     return None
+
+
+def kustomized(inputs: Inputs, files: Iterable[str] = ()) -> Inputs:
+    """The input with the objects of the kustomizations among ``files``, and of those that it belongs to."""
+    found = list(dict.fromkeys((*files, *inputs.kustomizations)))
+    if not any(map(is_kustomization, found)):
+        return inputs
+    return built(inputs, found, build, lambda document: concern(document.value) == "claims")
 
 
 def build(folder: str) -> Rendered:

@@ -56,6 +56,8 @@ def check(driver: str, parameters: Mapping[str, Any], version: str | None = None
     early = [fault.path for fault in found if _CAME in fault.message]
     inside = {fault for fault in found for path in early if fault.path != path and fault.path[: len(path)] == path}
     found -= inside
+    # What is misspelt is not missing besides.
+    found -= {OpaqueFault(fault.path[:-1], f'"{fault.nearest}" is required') for fault in found if fault.key}
     return tuple(sorted(found, key=lambda fault: (tuple(map(str, fault.path)), fault.message)))
 
 

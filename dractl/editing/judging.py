@@ -9,12 +9,15 @@ from msgspec import Struct
 from dractl.lint import lint
 from dractl.lint.registry import rules
 from dractl.manifests import load_readable
+from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.load import is_relevant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dractl.lint import Finding, Selection
     from dractl.lint.repository import Repositories
-    from dractl.manifests import Position
+    from dractl.manifests import Inputs, Position
     from dractl.model import Target
 
 Level = Literal["error", "warning", "info"]
@@ -64,16 +67,18 @@ def diagnostics(
     *,
     assumed: bool = False,
     repositories: Repositories | None = None,
+    completed: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> tuple[Diagnostic, ...]:
     """Lint's findings in a text, in its order; none for a text that does not concern DRA.
 
-    ``name`` is the file's; ``selection``, ``assumed`` and ``repositories`` are those of :func:`dractl.lint.lint`.
+    ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are those of
+    :func:`dractl.lint.lint`.
     """
     data = text.encode("utf-8", "surrogatepass")
-    if not is_relevant(data):
+    if not is_relevant(data) and not is_kustomization(name):
         return ()
     inputs = load_readable(["-"], stdin=data, stdin_name=name)
-    report = lint(inputs, target, config=selection, assumed=assumed, repositories=repositories)
+    report = lint(inputs, target, config=selection, assumed=assumed, repositories=repositories, completed=completed)
     return tuple(_diagnostic(finding) for finding in report.findings if finding.position.file == name)
 
 

@@ -32,6 +32,7 @@ _FUNCTIONS = (
     *("major", "minor", "patch", "includes", "indexOf", "join", "replace", "substring", "bind", "orValue", "hasValue"),
 )
 _UNIT = re.compile(r"[kKMGTPE]i?|m")
+_Span = tuple[int, int]
 _FILE = re.compile(r"[\w./-]+\.(cel|txt|ya?ml|json)")
 
 
@@ -78,6 +79,29 @@ def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
 _OPERATORS = ("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "!", ".", "in", ",", "?", ":")
 
 
+def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
+    """The parts of an expression in whose place the hint names something: start, end and the new text."""
+    tokens = tokenize(written)
+    if any(issue.is_assignment for issue in issues):
+        assigned = [token for token in tokens if token.kind == "operator" and token.text == "="]
+        return ((assigned[0].start, assigned[0].end, "=="),) if len(assigned) == 1 else ()
+    if any("yntax error" in issue.message for issue in issues):
+        words = ((token, _WORDS.get(token.text.lower(), "")) for token in tokens if token.kind == "name")
+        return tuple((token.start, token.end, text) for token, text in words if text and "(" not in text)
+    for issue in issues:
+        operands, sides = issue.operands, _sides(written, issue.offset)
+        if operands and sides and _QUANTITY in (operands.left, operands.right):
+            other = operands.right if operands.left == _QUANTITY else operands.left
+            start, end = sides[0][0], sides[1][1]
+            text = _compared(written, sides, operands)
+            return ((start, end, text),) if other in (_QUANTITY, "string") else ()  # a number lacks its unit
+    names: dict[str | None, str | None] = {
+        issue.undeclared: nearest(issue.undeclared, ("device",)) for issue in issues if issue.undeclared
+    }
+    names |= {issue.undefined: nearest(issue.undefined, _DEVICE) for issue in issues if issue.undefined}
+    return tuple((token.start, token.end, near) for token in tokens if (near := names.get(token.text)))
+
+
 def _of_types(written: str, issues: Sequence[Issue]) -> str | None:
     """For operands that cannot be compared."""
     for issue in issues:
@@ -96,21 +120,30 @@ def _of_types(written: str, issues: Sequence[Issue]) -> str | None:
 
 def _of_quantities(written: str, offset: int | None, operands: Operands) -> str:
     """The comparison as it has to be written, with the user's own operands."""
-    left, right = _sides(written, offset) or ("a", "b" if operands.left == operands.right else '"10Gi"')
+    sides = _sides(written, offset)
+    if sides is None:
+        amount = "b" if operands.left == operands.right else 'quantity("10Gi")'
+        return f"compare quantities with compareTo: a.compareTo({amount}) {operands.operator} 0"
+    return f"compare quantities with compareTo: {_compared(written, sides, operands)}"
+
+
+def _compared(written: str, sides: tuple[_Span, _Span], operands: Operands) -> str:
+    """A comparison of quantities."""
+    left, right = (written[start:end] for start, end in sides)
     if operands.left != _QUANTITY:
         left = f"quantity({left})" if left[:1] in ('"', "'") else f'quantity("{left}")'
     if operands.right != _QUANTITY:
         right = f"quantity({right})" if right[:1] in ('"', "'") else f'quantity("{right}")'
-    return f"compare quantities with compareTo: {left}.compareTo({right}) {operands.operator} 0"
+    return f"{left}.compareTo({right}) {operands.operator} 0"
 
 
-def _sides(written: str, offset: int | None) -> tuple[str, str] | None:
-    """The operands of the operator at ``offset``, as they are written."""
+def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
+    """The places of the operands of the operator at ``offset``."""
     tokens = tokenize(written)
     at = next((i for i, token in enumerate(tokens) if token.start == offset), None)
     if not at or at + 1 >= len(tokens):
         return None
-    left = written[tokens[operand_start(written, at - 1)].start : tokens[at - 1].end]
+    left = (tokens[operand_start(written, at - 1)].start, tokens[at - 1].end)
     level, last = 0, at
     for i in range(at + 1, len(tokens)):
         text = tokens[i].text if tokens[i].kind == "operator" else ""
@@ -118,7 +151,7 @@ def _sides(written: str, offset: int | None) -> tuple[str, str] | None:
         if level < 0 or (level == 0 and text in ("&&", "||", "?", ":", ",")):
             break
         last = i
-    return left, written[tokens[at + 1].start : tokens[last].end]
+    return left, (tokens[at + 1].start, tokens[last].end)
 
 
 def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | None:
@@ -128,6 +161,9 @@ def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | No
         return f"write device.{undeclared}"
     later = _later(written, target)
     if later is None and undeclared is None and any(issue.undefined for issue in issues):
+        near = next((near for issue in issues if (near := nearest(issue.undefined or "", _DEVICE))), None)
+        if near:
+            return f"did you mean {near}?"
         return f'a device has {", ".join(_DEVICE[:3])}; an attribute reads device.attributes["DOMAIN"].NAME'
     if later is not None or not undeclared:
         return later
@@ -138,7 +174,7 @@ def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | No
         return f"did you mean {near}?" if near else None
     if undeclared in _CONSTANTS:
         return f"write {_CONSTANTS[undeclared]}"
-    if undeclared.lower() == "device":
+    if nearest(undeclared, ("device",)):
         return "did you mean device?"
     whole = _dotted(tokenize(written), undeclared)
     domain, slash, name = whole.partition("/")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dractl.lint.finding import Severity
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
-TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "lint")
+TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint")
 MOST_BYTES: Final = 64 << 20
 """Of all files together that a key of a configuration names."""
 MOST_ENTRIES: Final = 10_000
@@ -56,6 +56,7 @@ class Config(Struct, frozen=True):
     kubernetes_version: str | None = None
     feature_gates: Mapping[str, bool] = MappingProxyType({})
     exclude: tuple[str, ...] = ()
+    markdown: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
@@ -105,6 +106,7 @@ def read(path: Path) -> Config:
         kubernetes_version=_text(data, "kubernetes-version", "", path),
         feature_gates=gates,
         exclude=_texts(data, "exclude", "", path),
+        markdown=_flag(data, "markdown", path),
         select=_texts(lint, "select", "lint.", path),
         ignore=_texts(lint, "ignore", "lint.", path),
         fail_on=_text(lint, "fail-on", "lint.", path),
@@ -209,6 +211,13 @@ def _text(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> str | 
     value = table.get(key)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{prefix}{key} must be a string, not {value!r}", place=str(path), hint="put it in quotes")
+    return value
+
+
+def _flag(table: Mapping[str, Any], key: str, path: Path) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise UsageError(f"{key} must be true or false, not {value!r}", place=str(path))
     return value
 
 

@@ -86,6 +86,10 @@ class Draft:
     def _convert(self, violation: Violation) -> None:
         path, value = violation.path, violation.meant
         written = value_at(self.value, *path)
+        if path[-2:] in (("limits", "claims"), ("requests", "claims")):  # they belong beside these
+            self.value = _without(self.value, path)
+            self._put((*path[:-2], "claims"), written, path)
+            return
         if value is None or holds_placeholder(written):
             value = None  # null is absent everywhere
             self.doubtful.add(path)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Placed
     from dractl.lint.reading import Reading
+    from dractl.lint.verdict import Flagged
     from dractl.manifests import Document
     from dractl.manifests.documents import Path
     from dractl.manifests.kustomize import Kustomizations
@@ -70,16 +71,19 @@ def findings(
     terms: Terms,
     around: Around,
     kustomizations: Kustomizations,
+    beside: Sequence[Manifest] = (),
 ) -> list[Placed]:
-    """The findings in an input, before fixes are proven and findings suppressed."""
+    """The findings in an input, before fixes are proven and findings suppressed. ``beside``: objects that only lend
+    their names."""
     found: list[Placed] = []
     whole: list[Meant] = []
     patches: list[Meant] = []
     for reading in readable:
-        placed, meant = judged(reading, terms, around.namespaces.labels)
-        found += placed
+        remarks, meant = _remarked(reading, terms, around.namespaces.labels)
+        if not _is_other(reading.document, around.files):
+            found += _placed(reading, remarks, terms)
         (patches if reading.patch else whole).append(Meant(manifest(meant or reading.document), reading.number))
-    others = Run([item.subject for item in whole], terms.target, terms.devices)
+    others = Run([*beside, *(item.subject for item in whole)], terms.target, terms.devices)
     for group in _apart(whole, kustomizations):
         if _asked(group, around.files):
             found += _advice(group, terms, kustomizations, others, around)
@@ -88,23 +92,37 @@ def findings(
 
 
 def _asked(together: Sequence[Meant], around: Container[str]) -> bool:
-    """True if findings in objects may be in a file that was asked about; those of a kustomization may be in a patch."""
-    documents = (item.subject.document for item in together)
-    return any(document.rendered or document.file not in around for document in documents)
+    """True if findings in objects may be in a file that was asked about; those of a kustomization may be in a patch, or
+    in values."""
+    return not all(_is_other(item.subject.document, around) for item in together)
+
+
+def _is_other(document: Document, around: Container[str]) -> bool:
+    """True if no finding in an object is in a file that was asked about."""
+    return not document.rendered and document.file in around
 
 
 def judged(
     reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[Placed], Document | None]:
     """The errors in a document by itself, and the document as it was probably meant, if otherwise than written."""
-    target = terms.target
-    answer = verdict(reading.document, target, namespaces, matters=reading.matters)
-    remarks = [*answer.remarks, *(foreign_pods(reading.document, target) if reading.foreign else ())]
-    placed = [from_violation(reading.document, remark, target) for remark in remarks]
+    remarks, meant = _remarked(reading, terms, namespaces)
+    return _placed(reading, remarks, terms), meant
+
+
+def _remarked(
+    reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
+) -> tuple[list[Flagged], Document | None]:
+    answer = verdict(reading.document, terms.target, namespaces, matters=reading.matters)
+    remarks = [*answer.remarks, *(foreign_pods(reading.document, terms.target) if reading.foreign else ())]
+    return remarks, None if answer.document is reading.document else answer.document
+
+
+def _placed(reading: Reading, remarks: Iterable[Flagged], terms: Terms) -> list[Placed]:
+    placed = [from_violation(reading.document, remark, terms.target) for remark in remarks]
     if terms.assumed:
         placed = [_without_version_fix(item) for item in placed]
-    meant = None if answer.document is reading.document else answer.document
-    return [replace(item, number=reading.number) for item in placed], meant
+    return [replace(item, number=reading.number) for item in placed]
 
 
 def _without_version_fix(placed: Placed) -> Placed:
@@ -137,7 +155,7 @@ def _advice(
         evidence=around.evidence,
     )
     rules = [rule for rule in registry.checks() if terms.config.wants(rule.code)]
-    found = [(rule, advice) for rule in rules for advice in rule.advice(run) if not _hidden(advice)]
+    found = [(rule, advice) for rule in rules for advice in rule.advice(run) if not _hidden(advice, around.files)]
     known = _known(run) if any(rule.devices for rule, _ in found) else {}
     return [
         replace(
@@ -194,5 +212,6 @@ def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: K
                 yield placed
 
 
-def _hidden(advice: Advice) -> bool:
-    return hides(advice.subject.document, advice.path, advice.offset, advice.end)
+def _hidden(advice: Advice, around: Container[str]) -> bool:
+    document = advice.subject.document
+    return _is_other(document, around) or hides(document, advice.path, advice.offset, advice.end)

@@ -11,7 +11,10 @@ from msgspec.structs import replace
 
 from dractl.lint.advice import Replacement
 from dractl.lint.finding import Edit, TextFix
+from dractl.lint.hints import rewritten
+from dractl.lint.standard import qualified
 from dractl.manifests import Position
+from dractl.validation.formats import label_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from dractl.manifests import Document
     from dractl.validation.violation import Path, Violation
 
-_STRINGS = r"""\"(?:\\.|[^"\\])*\"|'(?:\\.|[^'\\])*'"""
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
 _OF_REQUESTS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"})
 _CLAIMS_OF_LIMITS = (("resources", "limits", "claims"), ("resources", "requests", "claims"))
@@ -29,8 +31,8 @@ _OF_CLAIMS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 def for_violation(document: Document, violation: Violation) -> TextFix | None:
     """The edits that fix a violation, if the intended value is clear; else None."""
-    if any(issue.is_assignment for issue in violation.issues):
-        return _compared(document, violation)
+    if violation.issues:
+        return _rewritten(document, violation)
     if violation.offset is not None or not violation.path:
         return None
     if violation.rule == "PC-09" and isinstance(document.at(violation.path), dict):
@@ -56,7 +58,7 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     if violation.key:
         return None
     if violation.nearest is None:
-        meant = _among(written, violation)
+        meant = _among(written, violation) or _respelled(written, violation)
         return (
             replacement(document, Replacement(f"replace by {meant}", violation.path, meant, safe=False))
             if meant
@@ -132,20 +134,24 @@ def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextF
     return TextFix(title, (Edit(_from(whole, end), shifted),), safe=False)
 
 
-def _compared(document: Document, violation: Violation) -> TextFix | None:
-    """``==`` in place of the one ``=`` of an expression."""
+def _rewritten(document: Document, violation: Violation) -> TextFix | None:
+    """An expression with what its hint says."""
     written = document.at(violation.path)
-    found = (
-        list(re.finditer(r"(?<![=!<>])=(?!=)", re.sub(_STRINGS, _blank, written))) if isinstance(written, str) else []
-    )
-    if len(found) != 1:
-        return None
-    start = found[0].start()
-    return replacement(document, Replacement("write ==", violation.path, "==", start=start, end=start + 1))
+    parts = rewritten(written, violation.issues) if isinstance(written, str) else ()
+    made = [
+        replacement(document, Replacement(f"write {text}", violation.path, text, start=start, end=end))
+        for start, end, text in parts
+    ]
+    titles = ", ".join(dict.fromkeys(fix.title.removeprefix("write ") for fix in made))
+    return TextFix(f"write {titles}", tuple(edit for fix in made for edit in fix.edits), safe=False) if made else None
 
 
-def _blank(string: re.Match[str]) -> str:
-    return " " * len(string[0])
+def _respelled(written: str, violation: Violation) -> str | None:
+    """The name in the form that the rule wants: a standard attribute with its domain, a label in lower case."""
+    if violation.rule in ("RC-22", "RC-23"):
+        return qualified(written)
+    lower = written.lower().replace("_", "-")
+    return lower if "RFC 1123 label" in violation.message and lower != written and not label_errors(lower) else None
 
 
 def _among(written: str, violation: Violation) -> str | None:
@@ -174,7 +180,9 @@ def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
         return replacement(document, Replacement(f"rename {old} to {new}", path, new, key=True, safe=_alike(old, new)))
     if to == (*path[:-1], "exactly", path[-1]):
         return _below_exactly(document, path) or _into(document, path, to)
-    return None  # fields that belong elsewhere are moved by hand
+    if (*to[:-2], to[-1]) == path and isinstance(holder, dict) and to[-2] not in holder:
+        return _wrapped(document, path, str(to[-2]))
+    return _into(document, path, to)
 
 
 def _alike(written: str, nearest: str) -> bool:
@@ -184,24 +192,44 @@ def _alike(written: str, nearest: str) -> bool:
 
 def replacement(document: Document, wanted: Replacement) -> TextFix:
     """The edit of one scalar or key, quoted as it was; or of a part of a scalar."""
-    if wanted.start is not None and wanted.end is not None:
-        first = document.locate(wanted.path, offset=wanted.start)
-        last = document.locate(wanted.path, offset=wanted.end - 1)
-        position = Position(first.file, first.line, first.column, last.end_line, last.end_column)
-        return TextFix(wanted.title, (Edit(position, wanted.text),), wanted.safe)
     position = document.locate(wanted.path, key=wanted.key)
     quote = document.line(position.line)[position.column - 1 : position.column]
-    new = f"{quote}{wanted.text}{quote}" if quote in ("'", '"') else wanted.text
-    return TextFix(wanted.title, (Edit(position, new),), wanted.safe)
+    if wanted.start is None or wanted.end is None:
+        new = _quoted(wanted.text, quote) if quote in _QUOTES else wanted.text
+        return TextFix(wanted.title, (Edit(position, new),), wanted.safe)
+    first = document.locate(wanted.path, offset=wanted.start)
+    last = document.locate(wanted.path, offset=wanted.end - 1)
+    inside = Position(first.file, first.line, first.column, last.end_line, last.end_column)
+    if quote in _QUOTES:
+        return TextFix(wanted.title, (Edit(inside, _quoted(wanted.text, quote)[1:-1]),), wanted.safe)
+    if quote not in ("|", ">") and wanted.start == 0 and wanted.text.startswith(_SPECIAL):
+        written = document.at(wanted.path)
+        whole = _quoted(f"{wanted.text}{written[wanted.end :]}", "'")
+        return TextFix(wanted.title, (Edit(position, whole),), wanted.safe)
+    return TextFix(wanted.title, (Edit(inside, wanted.text),), wanted.safe)
+
+
+_QUOTES = ("'", '"')
+_SPECIAL = tuple("\"'[]{}&*!|>%@`#,?:-")
+"""What no plain scalar of YAML begins with."""
+
+
+def _quoted(text: str, quote: str) -> str:
+    """A text in the quotes of a YAML scalar."""
+    inside = text.replace("'", "''") if quote == "'" else text.replace("\\", "\\\\").replace('"', '\\"')
+    return f"{quote}{inside}{quote}"
 
 
 def _converted(document: Document, violation: Violation) -> TextFix | None:
     """A value converted to the required type: without or with quotes, or in the map that it belongs in."""
     meant, place = violation.meant, document.locate(violation.path)
+    value = document.at(violation.path)
+    if isinstance(meant, list) and len(meant) == 1 and meant[0] == value:
+        return _listed(document, violation.path)
     if meant is None or place.line != place.end_line:
         return None
     written = document.line(place.line)[place.column - 1 : place.end_column - 1]
-    if isinstance(meant, dict) and len(meant) == 1 and not isinstance(document.at(violation.path), dict | list):
+    if isinstance(meant, dict) and len(meant) == 1 and not isinstance(value, dict | list):
         (name,) = meant
         return TextFix(f"write {{{name}: ...}}", (Edit(place, f"{{{name}: {written}}}"),), safe=True)
     if isinstance(meant, bool | int):
@@ -212,35 +240,71 @@ def _converted(document: Document, violation: Violation) -> TextFix | None:
     return None
 
 
+def _listed(document: Document, path: Path) -> TextFix | None:
+    """A value as the only item of a list."""
+    key, place, value = document.locate(path, key=True), document.locate(path), document.at(path)
+    line = document.line(place.line)
+    if not isinstance(value, dict) or line[place.column - 1 : place.column] == "{":
+        plain = place.line == place.end_line
+        brackets = (Edit(_before(place), "["), Edit(_after(place), "]"))
+        return TextFix("write a list", brackets, safe=False) if plain else None
+    start = place.column - 1
+    if start - (key.column - 1) < 2 or line[:start].strip():
+        return None
+    dash = Position(place.file, place.line, start - 1, place.line, start + 1)
+    return TextFix("write a list", (Edit(dash, "- "),), safe=False)
+
+
 def _below_exactly(document: Document, path: Path) -> TextFix | None:
     """The fields of a request next to its name, as in v1beta1, moved one level deeper.
 
-    They must be consecutive. The first of them carries the fix for all.
+    They must be consecutive, and follow ``exactly`` if the request has it. The first of them carries the fix for all.
     """
     holder = path[:-1]
     request = document.at(holder)
-    if not isinstance(request, dict) or "exactly" in request or "firstAvailable" in request:
+    if not isinstance(request, dict) or request.get("exactly") or "firstAvailable" in request:
         return None
-    fields = [name for name in request if name != "name"]
+    fields = [name for name in request if name not in ("name", "exactly")]
     if path[-1] != fields[0]:
         return None
     keys = [document.locate((*holder, name), key=True) for name in fields]
     ends = [document.locate((*holder, name)) for name in fields]
     first, last = keys[0], max(ends, key=lambda end: (end.end_line, end.end_column))
-    if "name" in request:
-        name = document.locate((*holder, "name"), key=True)
-        if (first.line, first.column) < (name.line, name.column) < (last.end_line, last.end_column):
+    for between in (name for name in ("name", "exactly") if name in request):
+        place = document.locate((*holder, between), key=True)
+        if (first.line, first.column) < (place.line, place.column) < (last.end_line, last.end_column):
             return None
     title = "put the fields of the request below exactly"
     if _in_flow(document, holder):
+        if "exactly" in request:
+            return None
         return TextFix(title, (Edit(_before(first), "exactly: {"), Edit(_after(last), "}")), safe=True)
     if any(document.line(key.line)[: key.column - 1].strip(" -") for key in keys):
         return None
-    indent = " " * (first.column - 1)
-    edits = [Edit(_before(first), f"exactly:\n{indent}  ")]
-    lines = range(first.line + 1, last.end_line + 1)
-    edits += (Edit(_line_start(first, line), "  ") for line in lines if document.line(line).strip())
-    return TextFix(title, tuple(edits), safe=True)
+    if "exactly" in request:
+        if document.line(first.line - 1).strip() != "exactly:":
+            return None
+        return TextFix(title, tuple(_deeper(document, first, last, first.line)), safe=True)
+    opened = Edit(_before(first), f"exactly:\n{' ' * (first.column - 1)}  ")
+    return TextFix(title, (opened, *_deeper(document, first, last, first.line + 1)), safe=True)
+
+
+def _deeper(document: Document, first: Position, last: Position, start: int) -> list[Edit]:
+    """The lines from ``start`` to the last one two columns further right."""
+    lines = range(start, last.end_line + (last.end_column > 1 or last.line == last.end_line))
+    return [Edit(_line_start(first, line), "  ") for line in lines if document.line(line).strip()]
+
+
+def _wrapped(document: Document, path: Path, wrapper: str) -> TextFix | None:
+    """A field in a map of its own, which is missing around it."""
+    key, value = document.locate(path, key=True), document.locate(path)
+    title = f"put {path[-1]} below {wrapper}"
+    if _in_flow(document, path[:-1]):
+        return TextFix(title, (Edit(_before(key), f"{wrapper}: {{"), Edit(_after(value), "}")), safe=False)
+    if document.line(key.line)[: key.column - 1].strip(" -"):
+        return None
+    opened = Edit(_before(key), f"{wrapper}:\n{' ' * (key.column - 1)}  ")
+    return TextFix(title, (opened, *_deeper(document, key, value, key.line + 1)), safe=False)
 
 
 def _unwrapped(document: Document, path: Path) -> TextFix | None:

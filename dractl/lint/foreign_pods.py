@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from dractl.lint.relevance import group
 from dractl.lint.verdict import Flagged, verdict
 from dractl.manifests import Document
-from dractl.model import pod_specs
 from dractl.model.nearest import nearest
+from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import items, mapping, text
 from dractl.objects.chart_values import chart_pods
 from dractl.validation.violation import Violation, dotted
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
 _DEPTH = 32
-_MAIN = ("mainContainer", "model")
-"""The keys of single containers: of Dynamo's ``extraPodSpec`` (ai-dynamo/dynamo deploy/operator api/v1alpha1 common.go
-ExtraPodSpec) and of KServe's ``predictor`` (kserve/kserve pkg/apis/serving/v1beta1 predictor_model.go ModelSpec)."""
 _CONTAINERS = ("initContainers", "containers")
 _ROOT = ("spec",)
 _OF_VALUES = frozenset({"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"})
@@ -54,9 +51,8 @@ def _single(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     if len(path) > _DEPTH:
         return
     if isinstance(value, dict):
-        for name in _MAIN:
-            if "resourceClaims" not in value and _names(value.get(name)):
-                yield path, name
+        for name in main_containers(value) if "resourceClaims" not in value else ():
+            yield path, name
         for name, item in value.items():
             yield from _single(item, (*path, name))
     elif isinstance(value, list):
@@ -73,13 +69,17 @@ def _of_spec(document: Document, path: Path, spec: Mapping[str, Any], target: Ta
     if "resourceClaims" not in spec and _is_whole(document, spec):
         yield from _without_claims(document, path, spec)
         return
-    pod = Document(document.file, document.index, _pod(spec), _PodPlaces(document, path), origin=document.origin)
-    complete = isinstance(spec.get("resourceClaims"), list) and isinstance(spec.get("containers"), list)
+    beside = main_containers(spec)
+    places = {len(items(spec.get("containers"))) + at: name for at, name in enumerate(beside)}
+    found = _PodPlaces(document, path, places)
+    pod = Document(document.file, document.index, _pod(spec, beside), found, origin=document.origin)
+    listed = isinstance(spec.get("containers"), list) or bool(beside)
+    complete = isinstance(spec.get("resourceClaims"), list) and listed
     for remark in verdict(pod, target, {}, matters=_about_claims).remarks:
         violation = remark.violation
         if violation.rule == "PC-09" and not complete:  # existing claims are reported elsewhere
             continue
-        yield _said(document, violation, (*path, *violation.path[1:]))
+        yield _said(document, violation, found.of(violation.path))
     for name in spec:
         if name != "resourceClaims" and nearest(str(name), ("resourceClaims",)):
             message = f'unknown field "{dotted((*path, name))}": did you mean resourceClaims?'
@@ -143,11 +143,14 @@ def _about_claims(violation: Violation) -> bool:
     return violation.rule in _OF_CLAIMS or violation.rule in ("unknown-field", "wrong-type")
 
 
-def _pod(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A pod with only the claims of ``spec`` and of its containers; the containers keep their indices."""
+def _pod(spec: Mapping[str, Any], beside: Sequence[str]) -> dict[str, Any]:
+    """A pod with only the claims of ``spec`` and of its containers, which keep their indices; those ``beside`` the list
+    follow."""
     made: dict[str, Any] = {"resourceClaims": spec.get("resourceClaims")}
     for field in _CONTAINERS:
         containers = spec.get(field)
+        if field == "containers" and beside:
+            containers = [*items(containers), *(spec[name] for name in beside)]
         if isinstance(containers, list):
             made[field] = [{"name": f"c{at}", "image": "x", **_claims(item)} for at, item in enumerate(containers)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": made}
@@ -203,14 +206,21 @@ def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[A
 
 
 class _PodPlaces:
-    """Finds the values of a pod that was put together from a part of a document."""
+    """Finds the values of a pod that was put together from a part of a document; ``beside``: the keys of containers
+    that are not in the list, by index."""
 
-    def __init__(self, document: Document, path: Path) -> None:
+    def __init__(self, document: Document, path: Path, beside: Mapping[int, str]) -> None:
         self._document = document
         self._path = path
+        self._beside = beside
+
+    def of(self, path: Path) -> Path:
+        """The path in the document of a value of the pod."""
+        name = self._beside.get(path[2]) if path[1:2] == ("containers",) and isinstance(path[2], int) else None
+        return (*self._path, *path[1:]) if name is None else (*self._path, name, *path[3:])
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        return self._document.locate((*self._path, *path[1:]), key=key, offset=offset)
+        return self._document.locate(self.of(path), key=key, offset=offset)
 
     def faults(self) -> tuple[Fault, ...]:
         return ()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.lint.standard import qualified
 from dractl.model import Version
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dractl.cel import Issue
     from dractl.manifests import Document
     from dractl.model import Target
     from dractl.validation.violation import Violation
@@ -41,6 +45,8 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             from dractl.lint.cel_hints import of_cost
 
             return of_cost(document.at(violation.path), target)
+        case "RC-22" | "RC-23" if meant := qualified(document.at(violation.path)):
+            return f"did you mean {meant}?"
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set
             return "the constraint has neither: name the attribute that the devices must share"
         case "RS-11":
@@ -54,6 +60,13 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
         case "PC-10" if isinstance(name := document.at(violation.path), str) and "/" in name:
             return f"name the request, {name.partition('/')[0]}: that includes whichever alternative was chosen"
     return None
+
+
+def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str], ...]:
+    """The parts of an expression in whose place the hint names something: start, end and the new text."""
+    from dractl.lint.cel_hints import rewritten  # not for files without selectors
+
+    return rewritten(written, issues)
 
 
 def _version(written: object) -> str:

@@ -67,7 +67,9 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Place
     """The API server's finding in a document, or its finding once the errors at which it stops are fixed."""
     violation = remark.violation
     rule = registry.for_violation(violation.rule)
-    position = document.locate(violation.path, key=violation.key, offset=violation.offset)
+    position = document.locate(
+        violation.path, key=violation.key or _is_block(document, violation), offset=violation.offset
+    )
     message, related, api = _said(document, violation)
     finding = Finding(
         rule.code,
@@ -87,6 +89,14 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Place
         key_line=document.locate(violation.path, key=True).line,
     )
     return Placed(finding, violation.path, document.text, document.built)
+
+
+def _is_block(document: Document, violation: Violation) -> bool:
+    """True if a value as a whole is wrong that begins below its key."""
+    whole = violation.rule == "wrong-type" or violation.type == "FieldValueTooMany"
+    if not whole or not violation.path or not isinstance(document.at(violation.path), dict | list):
+        return False
+    return document.locate(violation.path).line > document.locate(violation.path, key=True).line
 
 
 def _excerpt(document: Document, position: Position) -> str:

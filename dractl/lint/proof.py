@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dractl.lint.place import Placed
 
     Reader = Callable[[str, str], Sequence[Sequence[Placed]]]
-    """The name and the text of a file to what the server says about each of its documents."""
+    """The name and the text of a file to what the server says about each document; to nothing if it is damaged."""
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""
@@ -73,6 +73,8 @@ def _numbers(file: str, found: Sequence[Placed], read: Reader, counts: Callable[
         if not count:
             break
         documents = read(file, text)
+        if not documents:
+            return set()
         rejected = {
             number
             for number, items in enumerate(documents)

@@ -21,7 +21,8 @@ KINDS = (
     "ResourcePoolStatusRequest",
 )
 _MAX_DEPTH = 64
-_QUOTA = f".deviceclass.{GROUP}/devices"  # a ResourceQuota's name for the devices of a class
+PER_CLASS = f".deviceclass.{GROUP}/devices"
+"""What follows a class in a ResourceQuota's name for its devices."""
 
 
 def group(value: dict[str, Any]) -> str:
@@ -95,7 +96,7 @@ def _mentions(value: Any, depth: int) -> Concern | None:
     elif isinstance(value, dict):
         for key, item in value.items():
             lower = key.lower() if isinstance(key, str) else ""
-            if "resourceclaim" in lower or lower.endswith(_QUOTA):
+            if "resourceclaim" in lower or lower.endswith(PER_CLASS):
                 return "claims"
             if lower == "resources" and isinstance(item, dict):
                 if "claims" in item:

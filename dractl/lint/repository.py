@@ -26,22 +26,25 @@ from dractl.lint.relevance import class_mappings
 from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_relevant, load_readable
+from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.rendered import Rendered
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.reading import Reading
     from dractl.lint.store import Store
     from dractl.manifests import Document, Inputs, Skipped
     from dractl.manifests.rendered import Renderer
 
-_FORMAT = f"2 {__version__}"
+_FORMAT = f"3 {__version__}"
 _MAX_FILES = 50_000
 _MAX_LOOSE = 5_000
 """Of a folder that is no repository."""
+_DUMP = 1024 * 1024
+"""Bytes of a file that is no manifest of a folder that is no repository, but a dump beside it."""
 _SETTLED = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
 _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
@@ -57,8 +60,8 @@ _DRIVERS: Name = ("ResourceSlice", "")
 class Part(Struct, frozen=True, array_like=True):
     """A manifest: its size and times in nanoseconds, the names of its objects, and those that its objects use.
 
-    ``parts``: the files and folders that a kustomization consists of. ``undecided``: it is a template, or not YAML, and
-    may define anything.
+    ``parts``: the files and folders that a kustomization consists of, and ``affix`` what it adds to their names.
+    ``undecided``: it is a template, or not YAML, and may define anything.
     """
 
     state: tuple[int, int, int]
@@ -66,6 +69,7 @@ class Part(Struct, frozen=True, array_like=True):
     uses: tuple[Name, ...] = ()
     parts: tuple[str, ...] = ()
     undecided: bool = False
+    affix: tuple[str, str] = ("", "")
 
     @property
     def matters(self) -> bool:
@@ -94,10 +98,13 @@ class Repositories:
         known, now = self._parts[top], time.time_ns()
         found: dict[str, Part] = {}
         kustomizations = Kustomizations()
-        most = _MAX_FILES if os.path.exists(os.path.join(top, ".git")) else _MAX_LOOSE
+        versioned = os.path.exists(os.path.join(top, ".git"))
+        most = _MAX_FILES if versioned else _MAX_LOOSE
         for entry in islice(_listed(top, self._exclude, gitignore=self._gitignore), most):
             if isinstance(entry, Entry) and entry.status is not None:
                 status = entry.status
+                if not versioned and status.st_size > _DUMP:
+                    continue
                 state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
                 part = known.get(entry.path)
                 if part is None or part.state != state:
@@ -137,20 +144,22 @@ def _key(top: str) -> str:
 def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations) -> Part:
     own = kustomizations.at(os.path.dirname(path)) if is_kustomization(path) else None
     parts = tuple(sorted(own.resources | own.patches)) if own is not None else ()
+    affix = own.affix if own is not None else ("", "")
     try:
         with open(path, "rb") as file:
             relevant = is_relevant(file.read())
     except OSError:
         relevant = False
     if not relevant:
-        return Part(state, parts=parts)
+        return Part(state, parts=parts, affix=affix)
     inputs = load_readable([path], changed_files=True, render=lambda _: Rendered(None))
     found = parts_of(inputs, kustomizations).get(path)
-    return Part(state, parts=parts) if found is None else replace(found, state=state, parts=parts)
+    found = found or Part(state)
+    return replace(found, state=state, parts=parts, affix=affix)
 
 
 def parts_of(inputs: Inputs, kustomizations: Kustomizations) -> dict[str, Part]:
-    """What the files of an input define and use, by their names."""
+    """What the files of an input define and use, by their names; prose defines nothing for others."""
     read: dict[str, list[Reading]] = {}
     for reading in readings(inputs.documents, kustomizations):
         read.setdefault(reading.document.file, []).append(reading)
@@ -160,7 +169,7 @@ def parts_of(inputs: Inputs, kustomizations: Kustomizations) -> dict[str, Part]:
     return {
         file: Part(
             (0, 0, 0),
-            tuple(sorted(set(_defined(written.get(file, ()), read.get(file, ()))))),
+            () if file.endswith(SUFFIXES) else tuple(sorted(set(_defined(written.get(file, ()), read.get(file, ()))))),
             tuple(sorted(set(_used(read.get(file, ()))))),
             undecided=file in inputs.undecided,
         )
@@ -345,7 +354,7 @@ class _Needed:
                 new = [path for path in inner if path in self._parts and path not in found]
                 found |= dict.fromkeys(new)
                 below += [item, *new]
-        self.kustomizations = [path for path in self._parts if path in found]
+        self.kustomizations = [path for path in self._parts if path in found or path in self.kustomizations]
 
     def named(self, wanted: Iterable[Name]) -> None:
         """The files with the objects of these names, and with those that these use in turn."""
@@ -361,7 +370,20 @@ class _Needed:
                 seen.add(name)
                 found = definitions.get(name, ())
                 self.files.update(found)
+                self._built(self._making(name, definitions) if not found else ())
                 open_ += (item for path in found for item in self._parts[path].uses)
+
+    def _making(self, name: Name, definitions: Container[Name]) -> list[str]:
+        """The kustomizations that make an object of this name of one with another."""
+        kind, text = name
+        found = []
+        for path, part in self._parts.items():
+            before, behind = part.affix
+            inside = text[len(before) : len(text) - len(behind)]
+            made = part.affix != ("", "") and inside and text == f"{before}{inside}{behind}"
+            if made and ((kind, inside) in definitions or self._making((kind, inside), definitions)):
+                found.append(path)
+        return found
 
 
 def repository(folder: str) -> str:

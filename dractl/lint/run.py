@@ -12,21 +12,24 @@ from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
 from dractl.lint.findings import Around, Terms, findings, judged
 from dractl.lint.ignores import ignores
+from dractl.lint.model import manifest
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
 from dractl.lint.proof import proven
 from dractl.lint.reading import readings
 from dractl.lint.repository import Repositories, surrounded
 from dractl.lint.selection import Selection, select
-from dractl.manifests import Document, read_text
+from dractl.manifests import Broken, Document, read_text
 from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Placed
+    from dractl.lint.reading import Reading
     from dractl.manifests import Inputs, Skipped
     from dractl.model import Target
 
@@ -41,11 +44,13 @@ def lint(
     consumers: frozenset[str] = frozenset(),
     versions: Mapping[str, str] = MappingProxyType({}),
     repositories: Repositories | None = None,
+    completed: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> Report:
     """All errors in the documents for an API server of a release, and dractl's own advice; the parameters are those of
-    :class:`Terms`. What the documents need of others is looked up in the ``repositories`` of their files."""
+    :class:`Terms`. What the documents need of others is looked up in the ``repositories`` of their files;
+    ``completed`` adds what is made of several files."""
     terms = Terms(target, config or Selection(), devices, assumed, consumers, versions)
-    return report_on(surrounded(inputs, repositories or Repositories()), terms, Kustomizations())
+    return report_on(completed(surrounded(inputs, repositories or Repositories())), terms, Kustomizations())
 
 
 class Judged(Struct, frozen=True):
@@ -64,23 +69,39 @@ class Judged(Struct, frozen=True):
 def judge(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Judged:
     """The findings in an input, with proven fixes."""
     readable = list(readings(inputs.documents, kustomizations))
-    namespaces = namespaces_of(inputs.documents)
+    written = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
+    around = _around(written, inputs)
 
     def again(file: str, text: str) -> list[list[Placed]]:
-        items = [item for item in read_text(file, text) if isinstance(item, Document)]
-        documents = [item for item in items if isinstance(item.value, dict)]
-        return [judged(reading, terms, namespaces.labels)[0] for reading in readings(documents, kustomizations)]
+        items = read_text(file, text)
+        documents = [item for item in items if isinstance(item, Document) and isinstance(item.value, dict)]
+        if sum(isinstance(item, Broken) for item in items) > sum(item.file == file for item in inputs.broken):
+            return []
+        here = _around((*written, *documents), inputs) if file in prose else around
+        return [judged(item, terms, here.namespaces.labels)[0] for item in readings(documents, kustomizations)]
 
     found = list(map(from_broken, inputs.broken))
-    around = Around(namespaces, evidence_of(inputs.documents), inputs.around, inputs.undecided)
     asked = [item for item in inputs.documents if item.file not in around.files]
-    found += findings(readable, terms, around, kustomizations)
+    of_files = [item for item in readable if not item.document.file.endswith(SUFFIXES)]
+    prose: dict[str, list[Reading]] = {}  # examples, of which nothing else is a part
+    for item in readable:
+        if item.document.file.endswith(SUFFIXES):
+            prose.setdefault(item.document.file, []).append(item)
+    found += findings(of_files, terms, around, kustomizations)
+    beside = [manifest(item.document) for item in of_files if not item.patch] if prose else []
+    for examples in prose.values():
+        documents = [item.document for item in examples]
+        found += findings(examples, terms, _around((*written, *documents), inputs), kustomizations, beside)
     placed, commented = proven(_once(found), again), _commented(asked)
     own = [item for item in readable if not item.document.built and item.document.file not in around.files]
     known = {*(item.file for item in placed), *(source.name for source in commented)}
     digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
     unknown = unknown_in(item.document.value for item in readable)
     return Judged(placed, commented, len(own) + len(inputs.broken), inputs.files, inputs.skipped, digests, unknown)
+
+
+def _around(documents: Sequence[Document], inputs: Inputs) -> Around:
+    return Around(namespaces_of(documents), evidence_of(documents), inputs.around, inputs.undecided)
 
 
 def report_of(parts: Sequence[Judged], terms: Terms) -> Report:

@@ -15,6 +15,12 @@ STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
 _LIKE_STANDARD = re.compile("kube|k8s|netes|resou")
 
 
+def qualified(name: object) -> str | None:
+    """The standard attribute that a name without domain was probably meant to be."""
+    near = nearest(name, STANDARD) if isinstance(name, str) and "/" not in name else None
+    return f"{STANDARD_DOMAIN}/{near}" if near else None
+
+
 def meant_standard(domain: str, name: str) -> str | None:
     """The standard attribute that a name was certainly or probably meant to be; None if it is one, or belongs to
     another domain."""

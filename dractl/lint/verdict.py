@@ -75,13 +75,19 @@ def verdict(
                 remarks.append(Flagged(_unfilled(document, violation), server=False))
         hiding = [violation for violation in violations if violation.rule in HIDING]
         unserved = unserved or any(violation.rule == "not-served" for violation in hiding)
-        undecodable = undecodable or any(violation.rule in ("not-served", "wrong-type") for violation in hiding)
+        undecodable = undecodable or any(
+            violation.rule in ("not-served", "wrong-type") or _belongs_elsewhere(violation) for violation in hiding
+        )
         doubled = any(violation.rule in _DOUBLED for violation in hiding)
         if doubled:
             faults = ()  # reported; the last value of a key counts
         if not (draft.improve(hiding, target) or doubled):
             break
     return Judgement(tuple(_once(remarks)), draft.document if undecodable else document)
+
+
+def _belongs_elsewhere(violation: Violation) -> bool:
+    return violation.moved_to is not None and violation.moved_to[:-1] != violation.path[:-1]
 
 
 def _once(remarks: Sequence[Flagged]) -> Iterator[Flagged]:

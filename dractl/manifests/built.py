@@ -206,6 +206,8 @@ class _Places:
         for patch in self._patches if not whole else ():
             place, covered = _in_patch(self._value, path, patch.value)
             if covered == len(path) and patch.at(place) == value:
+                if key and isinstance(patch.value, list) and len(place) == 2:  # what the operation's own path names
+                    return patch.locate((place[0], "path"), key=False, offset=None)
                 return patch.locate(place, key=key, offset=offset)
             if isinstance(patch.value, dict) and covered > len(there):
                 here, there = patch, place

@@ -59,17 +59,23 @@ class Entry(Struct, frozen=True):
 
 
 def listed(
-    paths: Sequence[str], exclude: Sequence[str], *, force_exclude: bool = False, gitignore: bool = False
+    paths: Sequence[str],
+    exclude: Sequence[str],
+    *,
+    force_exclude: bool = False,
+    gitignore: bool = False,
+    suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
 ) -> Iterator[Entry | Skipped]:
     """The manifests under ``paths`` in a stable order, each file once; paths that cannot be listed are Skipped.
 
     ``exclude`` applies to the contents of folders; with ``force_exclude``, to the paths too, which then are files that
     changed: those that are no manifests by their names are passed over. With ``gitignore``, what git ignores in the
-    folders is passed over, and folders of vendored packages.
+    folders is passed over, and folders of vendored packages. ``suffixes``: how the names of manifests end.
     """
-    walker = _Walker(exclude, gitignore=gitignore)
+    walker = _Walker(exclude, gitignore=gitignore, suffixes=suffixes)
     for path in paths:
-        if force_exclude and (walker.excludes(path) or not (_may_be_manifest(path) or os.path.isdir(path))):
+        meant = path == "-" or path.endswith(suffixes) or os.path.isdir(path)
+        if force_exclude and (walker.excludes(path) or not meant):
             continue
         if path == "-":
             yield Entry(path, named=True)
@@ -79,10 +85,6 @@ def listed(
             yield Skipped(path, "not a manifest by its name", "name YAML or JSON files; - reads standard input")
         else:
             yield from _named(path, walker)
-
-
-def _may_be_manifest(path: str) -> bool:
-    return path == "-" or path.endswith(MANIFEST_SUFFIXES)
 
 
 def contents(
@@ -112,9 +114,11 @@ def read_all(
     *,
     force_exclude: bool = False,
     gitignore: bool = False,
+    suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
 ) -> Iterator[Content | Skipped]:
     """The bytes of everything under ``paths``: :func:`contents` of the :func:`listed` files."""
-    return contents(listed(paths, exclude, force_exclude=force_exclude, gitignore=gitignore), stdin, stdin_name)
+    entries = listed(paths, exclude, force_exclude=force_exclude, gitignore=gitignore, suffixes=suffixes)
+    return contents(entries, stdin, stdin_name)
 
 
 def _standard_input() -> bytes:
@@ -160,9 +164,12 @@ def _bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
 class _Walker:
     """Walks folders recursively: the manifests in them by name, each real file and folder once."""
 
-    def __init__(self, exclude: Sequence[str], *, gitignore: bool = False) -> None:
+    def __init__(
+        self, exclude: Sequence[str], *, gitignore: bool = False, suffixes: tuple[str, ...] = MANIFEST_SUFFIXES
+    ) -> None:
         self._seen: set[tuple[int, int]] = set()
         self._gitignore = gitignore
+        self._suffixes = suffixes
         self._excluded: Callable[[str], bool] | None = None
         if exclude:
             from pathspec import GitIgnoreSpec  # imports every backend that is installed, 30 modules
@@ -201,6 +208,7 @@ class _Walker:
                 yield _unread(folder, error, below=bool(inside))
                 continue
             folders: list[tuple[str, str]] = []
+            hides = ignored.files(folder) if ignored is not None else None
             for entry in entries:
                 relative = f"{inside}/{entry.name}" if inside else entry.name
                 if _is_folder(entry):
@@ -209,9 +217,9 @@ class _Walker:
                     if ignored is None or not ignored.folder(entry.path):
                         (linked if entry.is_symlink() else folders).append((entry.path, relative))
                 elif (
-                    entry.name.endswith(MANIFEST_SUFFIXES)
+                    entry.name.endswith(self._suffixes)
                     and not self._skips(relative, entry.path)
-                    and (ignored is None or not ignored.file(entry.path))
+                    and (hides is None or not hides(entry.path))
                 ):
                     yield from self._file(entry)
             stack.extend(reversed(folders))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from pathspec import GitIgnoreSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class _Patterns(Struct, frozen=True):
@@ -25,7 +29,6 @@ class Ignored:
 
     def __init__(self, top: str) -> None:
         self._specs: dict[str, tuple[_Patterns, ...]] = {}
-        self._ends: dict[str, tuple[str, ...]] = {}
         here = os.path.abspath(top)
         self._repository = _repository(here)
         if self._repository is None or self._matches(here, "/"):
@@ -35,14 +38,12 @@ class Ignored:
         """True if a folder is ignored."""
         return _is_vendored(path) or (self._repository is not None and self._matches(os.path.abspath(path), "/"))
 
-    def file(self, path: str) -> bool:
-        """True if a file is ignored."""
+    def files(self, folder: str) -> Callable[[str], bool] | None:
+        """What tells of a file of a folder whether it is ignored; None if no pattern is about files."""
         if self._repository is None:
-            return False
-        folder = os.path.dirname(path)
-        if folder not in self._ends:
-            self._ends[folder] = tuple(end for found in self._of(os.path.abspath(folder)) for end in found.ends)
-        return path.endswith(self._ends[folder]) and self._matches(os.path.abspath(path), "")
+            return None
+        ends = tuple(end for found in self._of(os.path.abspath(folder)) for end in found.ends)
+        return (lambda path: path.endswith(ends) and self._matches(os.path.abspath(path), "")) if ends else None
 
     def _matches(self, path: str, end: str) -> bool:
         """The last pattern that matches decides; those of a deeper folder come later."""
@@ -62,7 +63,7 @@ class Ignored:
                 files.insert(0, os.path.join(".git", "info", "exclude"))
             elif len(folder) > len(self._repository or "") and os.path.dirname(folder) != folder:
                 above = self._of(os.path.dirname(folder))
-            found = (_patterns(Path(folder, name), folder) for name in files)
+            found = (_patterns(os.path.join(folder, name), folder) for name in files)
             self._specs[folder] = (*above, *filter(None, found))
         return self._specs[folder]
 
@@ -78,9 +79,10 @@ def _repository(folder: str) -> str | None:
     return next((str(above) for above in (here, *here.parents) if (above / ".git").exists()), None)
 
 
-def _patterns(file: Path, folder: str) -> _Patterns | None:
+def _patterns(path: str, folder: str) -> _Patterns | None:
     try:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
     except OSError:
         return None
     patterns = [line for line in lines if line.strip() and not line.startswith("#")]

@@ -202,7 +202,9 @@ class JsonLocator:
             key_place, place = found
         if offset is not None and text[place] == '"':
             pieces = _string_pieces(text, place)
-            return self._source.position(pieces[max(0, min(offset, len(pieces) - 1))].place)
+            at = max(0, min(offset, len(pieces) - 1))
+            after = pieces[at + 1].place if at + 1 < len(pieces) else None
+            return self._source.position(pieces[at].place, after)
         if key and key_place is not None:
             place = key_place
         return self._source.position(place, end_of(text, place))

@@ -42,6 +42,7 @@ class Kustomization(Struct, frozen=True):
     """A kustomization file: absolute paths of the files and folders that it refers to.
 
     ``component``: it is part of others, and nothing by itself. ``barred``: the reason not to build it, if any.
+    ``affix``: what it puts before and behind the names of its objects.
     """
 
     folder: str
@@ -49,6 +50,7 @@ class Kustomization(Struct, frozen=True):
     patches: frozenset[str]
     component: bool = False
     barred: str | None = None
+    affix: tuple[str, str] = ("", "")
 
 
 class Kustomizations:
@@ -123,7 +125,8 @@ def _read(folder: str) -> Kustomization | None:
                 return Kustomization(folder, frozenset(), frozenset(), barred=f"{name} cannot be read")
             resources, patches = _paths(folder, value, _RESOURCES), _paths(folder, value, _PATCHES)
             component = value.get("kind") == "Component"
-            return Kustomization(folder, frozenset(resources), frozenset(patches), component, _barred(value))
+            affix = (str(value.get("namePrefix") or ""), str(value.get("nameSuffix") or ""))
+            return Kustomization(folder, frozenset(resources), frozenset(patches), component, _barred(value), affix)
     return None
 
 

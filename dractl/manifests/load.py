@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from dractl.errors import InputError
 from dractl.manifests import jsontext, markdown, yamltext
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
-from dractl.manifests.files import contents, read_all
+from dractl.manifests.files import MANIFEST_SUFFIXES, contents, read_all
+from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, filled, holds_template, is_values, is_ytt, rendering_hint
@@ -82,6 +83,7 @@ def load_readable(
     relevant_only: bool = True,
     changed_files: bool = False,
     gitignore: bool = False,
+    suffixes: tuple[str, ...] = MANIFEST_SUFFIXES,
     overlay: Mapping[str, bytes] = MappingProxyType({}),
     render: Renderer | None = None,
 ) -> Inputs:
@@ -89,11 +91,12 @@ def load_readable(
 
     Standard input and a file that is the only path are manifests because the user says so: anything in them that is not
     a Kubernetes object is Broken, whatever it mentions. With ``changed_files`` a path is just a file that changed, as a
-    hook passes it. With ``gitignore`` what git ignores below folders is passed over. ``overlay`` has the contents of
-    files that are not written yet, by name. ``render`` makes the manifests of a chart, whose templates are skipped
-    otherwise.
+    hook passes it. ``gitignore`` and ``suffixes`` as in :func:`listed`. ``overlay`` has the contents of files that are
+    not written yet, by name. ``render`` makes the manifests of a chart, whose templates are skipped otherwise.
     """
-    found = read_all(paths, stdin, stdin_name, exclude, force_exclude=changed_files, gitignore=gitignore)
+    found = read_all(
+        paths, stdin, stdin_name, exclude, force_exclude=changed_files, gitignore=gitignore, suffixes=suffixes
+    )
     alone = len(paths) == 1 and not changed_files
     loaded = _loaded(found, alone=alone, relevant_only=relevant_only, overlay=overlay, render=render)
     return replace(loaded, folders=tuple(filter(os.path.isdir, paths)))
@@ -157,7 +160,7 @@ def _loaded(
         data = overlay.get(content.name, content.data)
         meant = _is_meant(content, alone=alone)
         if relevant_only and not meant and not is_relevant(data):
-            if content.named and is_values(content.name):
+            if content.named and (is_values(content.name) or is_kustomization(content.name)):
                 digests[content.name] = digest(data)
             continue
         digests[content.name] = digest(data)
@@ -201,7 +204,8 @@ def _in_file(source: Source, *, meant: bool, names: bool, definitions: bool) -> 
     if source.name.endswith(markdown.SUFFIXES):
         for item in _read_yaml(Source(source.name, markdown.masked(source.text)), definitions=definitions):
             if isinstance(item, Document) and isinstance(item.value, dict):
-                yield item
+                if item.kind and item.api_version:  # else a part of an object
+                    yield item
             elif isinstance(item, Broken):
                 yield Skipped(f"{source.name}:{item.position.line}", "a block that is not YAML by itself")
         return

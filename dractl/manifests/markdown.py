@@ -7,7 +7,7 @@ import re
 SUFFIXES = (".md", ".markdown")
 _FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*([\w+-]*)")
 _LANGUAGES = frozenset({"yaml", "yml", "json"})
-_ELISION = re.compile(r"( *)(?:-\s+)?(\.{3}|…|\[\.{3}\]|<snip>)\s*")
+_ELISION = re.compile(r"( *)(?:-\s+)?(\.{3}|…|\[\.{3}\]|<snip>)\s*(?:#.*)?")
 ELIDED = "#…"
 """A comment in place of a line that says that something is left out."""
 

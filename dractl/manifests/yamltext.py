@@ -540,7 +540,7 @@ class YamlLocator:
         if not found:
             return self._span(key_node) if key_node is not None else self._first_line(node)
         if offset is not None and node.id == "scalar":
-            return self._source.position(self._character(node, offset))
+            return self._source.position(*self._character(node, offset))
         if key_node is not None and (key or node.start_mark.index == node.end_mark.index):
             return self._span(key_node)
         return self._span(node)
@@ -562,11 +562,14 @@ class YamlLocator:
         ends = [place for place in (text.find("\n", start), text.find("\r", start), self._chunk.end) if place >= 0]
         return self._source.position(start, start + len(text[start : min(ends)].rstrip()))
 
-    def _character(self, node: Any, offset: int) -> int:
-        shift = self._shift()
+    def _character(self, node: Any, offset: int) -> tuple[int, int]:
+        """Where a character of a scalar begins and ends: an escaped one has several."""
+        shift, text = self._shift(), self._source.text
         start, end = shift + node.start_mark.index, shift + node.end_mark.index
-        places = offsets(self._source.text, start, end, _style(node), node.value)
-        return places[max(0, min(offset, len(places) - 1))]
+        places = offsets(text, start, end, _style(node), node.value)
+        at = max(0, min(offset, len(places) - 1))
+        begin, after = places[at], places[min(at + 1, len(places) - 1)]
+        return begin, after if _style(node) in ("'", '"') and text[begin:after].strip() else begin + 1
 
 
 def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:

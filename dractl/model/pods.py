@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _CONTAINERS = ("containers", "initContainers", "resourceClaims")
 _DEPTH = 32
+MAIN = ("mainContainer", "model")
+"""The keys of single containers: of Dynamo's ``extraPodSpec`` (ai-dynamo/dynamo deploy/operator api/v1alpha1 common.go
+ExtraPodSpec) and of KServe's ``predictor`` (kserve/kserve pkg/apis/serving/v1beta1 predictor_model.go ModelSpec)."""
 
 
 def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -72,6 +75,11 @@ def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
             stack.extend([((*path, str(key)), child) for key, child in node.items() if _is_container(child)][::-1])
         elif isinstance(node, list):
             stack.extend([((*path, index), child) for index, child in enumerate(node) if _is_container(child)][::-1])
+
+
+def main_containers(spec: Mapping[str, Any]) -> list[str]:
+    """The keys of containers that stand in a pod spec beside the list, and name claims."""
+    return [name for name in MAIN if _names_claims([spec.get(name)])]
 
 
 def _lists_maps(value: object) -> bool:

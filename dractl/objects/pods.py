@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from dractl.model.pods import main_containers
 from dractl.objects.values import items, mapping
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ class PodSpec(Struct, Generic[Owner], frozen=True):
 
     @property
     def uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-        """Every entry of ``resources.claims`` of every container."""
+        """Every entry of ``resources.claims`` of every container, in the lists and beside them."""
         for kind in ("initContainers", "containers", "ephemeralContainers"):
             for at, container in enumerate(items(self.fields.get(kind))):
                 used = mapping(mapping(container).get("resources")).get("claims")
                 for number, item in enumerate(items(used)):
                     yield (*self.at(kind, at), "resources", "claims", number), mapping(item)
+        for name in main_containers(self.fields):
+            for number, item in enumerate(items(self.fields[name]["resources"]["claims"])):
+                yield (*self.path, name, "resources", "claims", number), mapping(item)

@@ -23,6 +23,7 @@ MOVED: Final[dict[tuple[str, str], str]] = {
     ("ResourceClaimSpec", "allocationMode"): "classic DRA was removed in 1.32: a request has its own allocationMode",
     ("DeviceClassSpec", "suitableNodes"): "classic DRA was removed in 1.32",
     ("DeviceClassSpec", "driver"): 'write a selector: device.driver == "..."',
+    ("StatefulSetSpec", "resourceClaimTemplates"): "create a ResourceClaimTemplate for the pods to name",
     ("ResourceSliceSpec", "namedResources"): "only 1.30 had named resources: publish devices",
 }
 """Sources: k8s.io/api/resource/<version>/types.go and k8s.io/api/core/v1/types.go of the releases named."""

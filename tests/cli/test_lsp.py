@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.cli.main import main
+from tests.lint.written import claim
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +104,37 @@ def test_a_session() -> None:
 
     edits = [action["edit"]["changes"][URI] for action in by_id[4]]
     assert [{"newText": "deviceClassName", "range": place}] in edits
+
+
+def test_a_saved_text_is_judged_with_its_kustomization(tmp_path: Path) -> None:
+    pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
+    if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
+        pytest.skip("neither kubectl nor kustomize is installed")
+    operation = "    - op: add\n      path: /spec/devices/requests/0/count\n      value: 2\n"
+    text = f"resources: [claim.yaml]\npatches:\n- target: {{name: gpus}}\n  patch: |-\n{operation}"
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "claim.yaml").write_text(claim("gpu gpu.nvidia.com"))
+    (tmp_path / "kustomization.yaml").write_text(text)
+    uri = (tmp_path / "kustomization.yaml").as_uri()
+    folder = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}}
+    opened = {"uri": uri, "languageId": "yaml", "version": 1}
+    changed = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": text + "# more\n"}]}
+    answers, status = played(
+        [
+            {"id": 1, "method": "initialize", "params": folder},
+            {"method": "initialized", "params": {}},
+            {"method": "textDocument/didOpen", "params": {"textDocument": {**opened, "text": text}}},
+            {"method": "textDocument/didChange", "params": changed},
+            {"id": 2, "method": "shutdown"},
+            {"method": "exit"},
+        ]
+    )
+    assert status == 0
+    shown = [item["params"] for item in answers if item.get("method") == "textDocument/publishDiagnostics"]
+    assert [[(item["code"], item["range"]["start"]["line"]) for item in each["diagnostics"]] for each in shown] == [
+        [("DRA003", 5)],
+        [],
+    ]
 
 
 def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Path) -> None:

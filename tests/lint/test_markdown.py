@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dractl.cli.main import main
 from dractl.lint import lint
 from dractl.lint.fixes import applied
 from dractl.manifests import load_readable
@@ -48,13 +49,19 @@ def test_other_blocks_are_not_read(tmp_path: Path, fence: str) -> None:
     assert (found.findings, found.documents) == ((), 0)
 
 
-@pytest.mark.parametrize("elision", ["...", "…", "- ..."])
+@pytest.mark.parametrize("elision", ["...", "…", "- ...", "- ...  # one for each"])
 def test_what_is_left_out_is_not_missed(tmp_path: Path, elision: str) -> None:
     shortened = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n"
     assert report(tmp_path, block(shortened)).findings != ()
     assert report(tmp_path, block(f"{shortened}  {elision}\n")).findings == ()
     wrong = shortened + f"  devices:\n    requests:\n    {elision}\n    - name: gpu\n      exactyl: {{}}\n"
     assert "DRA003" in {item.code for item in report(tmp_path, block(wrong)).findings}
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+def test_a_part_of_an_object_is_not_judged(tmp_path: Path, field: str) -> None:
+    lines = MISSPELT.splitlines(keepends=True)
+    assert report(tmp_path, block("".join(line for line in lines if not line.startswith(field)))).findings == ()
 
 
 def test_a_block_that_is_not_yaml_is_counted(tmp_path: Path) -> None:
@@ -75,6 +82,42 @@ def test_a_file_beside_it_is_no_part_of_it(tmp_path: Path) -> None:
 def test_two_examples_of_one_name_are_no_mistake(tmp_path: Path) -> None:
     example = block(claim("gpu gpu.nvidia.com"))
     assert report(tmp_path, example + "or\n" + example).findings == ()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a pod, a claim, and prose about a claim of the same name and a namespace of its own."""
+    example = MISSPELT + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: tools}\n"
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/README.md").write_text("# Claims\n\n" + block(example) + "\n" + block("...\n"))
+    (tmp_path / "pod.yaml").write_text(pod("a=gpuz"))
+    (tmp_path / "claim.yaml").write_text(claim("gpu gpu.nvidia.com").replace("name: gpus", "name: other"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    main(["lint", "-q", "--no-cache", "-o", "concise", *arguments])
+    found = (line for line in capsys.readouterr().out.splitlines() if "DRA" in line)
+    return [line.removeprefix("./").partition(": ")[0] for line in found]
+
+
+def test_folders_have_prose_when_configured(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(".", capsys=capsys) == []
+    (repository / "dractl.toml").write_text("markdown = true\n")
+    lines = (repository / "docs/README.md").read_text().splitlines()
+    line = next(line for line in lines if "gpu.nvidia.con" in line)
+    place = f"docs/README.md:{lines.index(line) + 1}:{line.index('gpu.nvidia.con') + 1}"
+    assert run(".", capsys=capsys) == [place]
+    assert run("--changed-files", "docs/README.md", "pod.yaml", capsys=capsys) == [place]
+    assert run("--changed-files", "pod.yaml", capsys=capsys) == []
+
+
+def test_a_setting_that_is_no_flag_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "dractl.toml").write_text('markdown = "yes"\n')
+    assert main(["lint", "."]) == 2
+    assert "markdown must be true or false, not 'yes'" in capsys.readouterr().err
 
 
 def test_folders_and_changed_files_pass_over_prose(tmp_path: Path) -> None:

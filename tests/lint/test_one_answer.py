@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,6 @@ from dractl.lint.store import Store
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from tests.lint.written import ONE, claim, documents, pod, template
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ADMIN = claim("gpu gpu.example.com {allocationMode: All, adminAccess: true}").replace(
     "{name: gpus}", "{name: gpus, namespace: tools}"
@@ -123,8 +120,45 @@ def test_a_patch_is_judged_with_what_it_changes(tmp_path: Path, monkeypatch: pyt
     assert alone == ({path: together[path]} if together[path] else {})
 
 
+def test_a_field_at_the_wrong_place_is_said_at_the_operation_that_puts_it_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
+        pytest.skip("neither kubectl nor kustomize is installed")
+    operation = "    - op: add\n      path: /spec/devices/requests/0/count\n      value: 2\n"
+    patches = f"patches:\n- target: {{kind: ResourceClaim}}\n  patch: |-\n{operation}"
+    repository(tmp_path, claim=claim("gpu gpu.nvidia.com"), kustomization=f"resources: [claim.yaml]\n{patches}")
+    monkeypatch.chdir(tmp_path)
+    found = findings(".", report=tmp_path / "report.json")
+    assert [(file, item["line"], item["code"]) for file, items in found.items() for item in items] == [
+        ("kustomization.yaml", 6, "DRA003")
+    ]
+
+
+@pytest.mark.parametrize("name", ["prod-gpus", "eu-prod-gpus-v2"])
+def test_a_name_that_a_kustomization_makes_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    if shutil.which("kubectl") is None and shutil.which("kustomize") is None:
+        pytest.skip("neither kubectl nor kustomize is installed")
+    made = template(claim("gpu gpu.nvidia.com"))
+    repository(tmp_path, pod=documents(pod(f"a:{name}"), made.replace("name: gpus", f"name: {name}s")))
+    monkeypatch.chdir(tmp_path)
+    assert [item["code"] for item in findings(".", report=tmp_path / "r.json")["pod.yaml"]] == ["DRA423"]
+    kustomizations = {
+        "base": "resources: [gpu.yaml]\n",
+        "prod": "resources: [../base]\nnamePrefix: prod-\n",
+        "eu": "resources: [../prod]\nnamePrefix: eu-\nnameSuffix: -v2\n",
+    }
+    for folder, text in list(kustomizations.items())[: 2 + name.startswith("eu")]:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kustomization.yaml").write_text(text)
+    (tmp_path / "base/gpu.yaml").write_text(made)
+    assert not findings(".", report=tmp_path / "r.json")
+    assert not findings("--changed-files", "pod.yaml", report=tmp_path / "r.json")
+
+
 # -- charts --
 
+HELM = shutil.which("helm")
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n",
     "values.yaml": "gpu:\n  class: gpu.nvidia.con\n  count: 1\n",
@@ -162,11 +196,53 @@ def test_a_mistake_in_values_stands_there(chart: Path, path: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("value", ["{{ .Values.gpu.name }}", "{{ .Release.Name }}-{{ .Values.gpu.name }}"])
+def test_a_name_that_values_make_stands_there(chart: Path, value: str) -> None:
+    (chart / "chart/values.yaml").write_text(f"{CHART['values.yaml'].replace('.con', '.com')}  name: gpus\n")
+    (chart / "chart/templates/pod.yaml").write_text(
+        f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: one}}
+spec:
+  resourceClaims: [{{name: gpu, resourceClaimName: "{{{{ .Release.Name }}}}-gpu"}}]
+  containers:
+  - name: main
+    image: x
+    resources:
+      claims:
+      - name: {value}
+"""
+    )
+    found = findings(".", report=chart / "report.json")
+    assert [(file, item["line"], item["code"]) for file, items in found.items() for item in items] == [
+        ("chart/values.yaml", 4, "DRA409")
+    ]
+
+
 def test_a_mistake_in_a_template_stands_there(chart: Path) -> None:
     template = chart / "chart/templates/claim.yaml"
     template.write_text(template.read_text().replace("exactly:", "exactyl:"))
     found = findings(".", report=chart / "report.json")
     assert {item["line"] for item in found["chart/templates/claim.yaml"]} == {8}
+
+
+def test_helm_says_the_same_as_values_filled_in(chart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real helm, of this chart and of one that only helm can render."""
+    if HELM is None:
+        pytest.skip("helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.19.0")
+
+    def places() -> list[tuple[str, int, int, str, str]]:
+        found = findings(".", report=chart / "report.json")
+        return [(f, item["line"], item["column"], item["code"], item["message"]) for f in found for item in found[f]]
+
+    filled = places()
+    assert [place[:2] for place in filled] == [("chart/values.yaml", 2)]
+    monkeypatch.setenv("PATH", str(Path(HELM).parent))
+    assert places() == filled
+    template = chart / "chart/templates/claim.yaml"
+    template.write_text("{{- if .Values.gpu }}\n" + template.read_text() + "{{- end }}\n")
+    assert places() == filled
 
 
 @pytest.mark.parametrize("line", ['{{ include "x" . }}', "{{- .Values.gpu.class }}", "{{ .Values.none }}"])
@@ -246,6 +322,14 @@ def test_a_repository_is_read_once(top: Path, remembered: Store, monkeypatch: py
     assert read == [str(top / "others.yaml")]
     os.unlink(top / "others.yaml")
     assert "DRA423" in judged(top, remembered)
+
+
+def test_a_dump_beside_a_manifest_is_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(pod("a=gpus"))
+    (tmp_path / "near.yaml").write_text(template(ONE).replace("name: gpu}", "name: gpus}", 1))
+    assert codes(tmp_path / "pod.yaml") == {"DRA423"}
+    (tmp_path / "near.yaml").write_text(template(ONE).replace("name: gpu}", "name: gpus}", 1) + "#" * 2**20)
+    assert codes(tmp_path / "pod.yaml") == set()
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 1000])

@@ -86,4 +86,4 @@ def test_a_field_that_an_operation_adds(tmp_path: Path, inline: bool) -> None:
     patch = "patch: |\n" + "".join(f"    {line}\n" for line in OPERATION.splitlines())
     kustomization = f"resources: [base.yaml]\npatches:\n- {patch if inline else 'path: patch.yaml'}\n"
     found = findings(tmp_path, COUNTED, base=CLAIM, patch=OPERATION, kustomization=kustomization)
-    assert found == [("DRA003", "kustomization.yaml" if inline else "patch.yaml", 6 if inline else 3)]
+    assert found == [("DRA003", "kustomization.yaml" if inline else "patch.yaml", 5 if inline else 2)]

@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING
 
 from dractl.facts.resources import drivers_of, with_plugin
 from dractl.lint.advice import Advice
+from dractl.manifests.templates import chart_of
 from dractl.objects import text
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def check(run: Run) -> Iterator[Advice]:
                 severity="warning",
                 confidence="likely",
             )
-        else:
+        elif chart_of(subject.document.file) is None:  # a chart brings the class to take the plugin's place
             yield Advice(
                 subject,
                 path,

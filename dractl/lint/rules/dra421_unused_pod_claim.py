@@ -69,6 +69,7 @@ from dractl.lint.advice import Advice
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.published import classes, drivers
 from dractl.lint.references import referenced
+from dractl.model.pods import MAIN
 from dractl.objects import items, mapping, text
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def check(run: Run) -> Iterator[Advice]:
         unused: dict[Path, list[PodSpec]] = {}  # several pods of a chart can have one list
         used: set[Path] = set()
         for pod in subject.pods:
-            if not pod.fields.get("containers"):
+            if not any(pod.fields.get(name) for name in ("containers", *MAIN)):
                 continue
             names = {text(item.get("name")) for _, item in pod.uses}
             if names - {text(claim.get("name")) for _, claim in pod.claims}:

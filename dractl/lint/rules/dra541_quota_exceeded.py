@@ -63,6 +63,7 @@ from msgspec import Struct
 
 from dractl.lint.advice import Advice
 from dractl.lint.references import namespace_of, referenced
+from dractl.lint.relevance import PER_CLASS
 from dractl.objects import items, mapping, number, quantity, text
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
 SEVERITY = "warning"
 KINDS = ("ResourceQuota",)
 CLAIMS = "count/resourceclaims.resource.k8s.io"
-PER_CLASS = ".deviceclass.resource.k8s.io/devices"
 MOST = 32  # what a request for all devices is charged for: AllocationResultsMaxSize
 
 

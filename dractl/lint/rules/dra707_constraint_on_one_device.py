@@ -63,8 +63,9 @@ FIELDS = ("constraints",)
 def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims:
         for constraint in claim.constraints:
-            if claim.binds_one(constraint):
-                name = claim.targets(constraint.requests)[0].whole
+            targets = claim.targets(constraint.requests)
+            if claim.binds_one(constraint) and len(targets) >= len(constraint.requests):  # not beside DRA121
+                name = targets[0].whole
                 yield Advice(
                     claim.subject,
                     constraint.path,

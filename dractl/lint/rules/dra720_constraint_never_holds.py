@@ -62,6 +62,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.lint.advice import Replacement
 from dractl.lint.published import constrained, nearest_published
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
@@ -89,7 +90,11 @@ def check(run: Run) -> Iterator[Advice]:
         said = next((said for side in item.sides.items() if (said := _lacking(item, *side))), None)
         said = said or _types(item) or _identity(item) or _different(item)
         if said:
-            yield item.advice(said[0], help=said[1])
+            meant = f"{STANDARD_DOMAIN}/{name}"
+            known = item.whole and all(meant in side.driver.attributes for side in item.sides.values())
+            advice = item.advice(said[0], help=said[1])
+            fix = Replacement(f"replace by {meant}", advice.path, meant, safe=False)
+            yield replace(advice, fix=fix) if known and meant != item.attribute else advice
         elif (value := _same(item)) is not None:
             message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
             yield replace(item.advice(message, help="remove it"), severity="info")

@@ -51,8 +51,9 @@ from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.published import classes
-from dractl.lint.relevance import class_mappings
+from dractl.lint.relevance import PER_CLASS, class_mappings
 from dractl.model.nearest import nearest_names
+from dractl.objects import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from dractl.validation.violation import Path
 
 SEVERITY = "warning"
-KINDS = ("ResourceClaim", "ResourceClaimTemplate", "")
+KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "")
 
 _GONE = {
     "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "
@@ -73,11 +74,18 @@ _SHORTEST = 8  # of shorter names nearly all others are near
 def check(run: Run) -> Iterator[Advice]:
     if run.devices is not None and run.devices.classes:
         return
-    for subject, path, name in _named(run):
+    for subject, path, name, rest in _named(run):
         if not name or name in classes() or run.named("DeviceClass", name):
             continue
         if name in _GONE:
-            yield Advice(subject, path, f"today's driver has no class {name}", help=_GONE[name], confidence="likely")
+            yield Advice(
+                subject,
+                path,
+                f"today's driver has no class {name}",
+                help=_GONE[name],
+                key=bool(rest),
+                confidence="likely",
+            )
             continue
         meant = _meant(name)
         if meant:
@@ -86,19 +94,25 @@ def check(run: Run) -> Iterator[Advice]:
                 path,
                 f"unknown device class {name}; did you mean {meant}?",
                 help=f"no DeviceClass {name} is in the files; its driver installs {meant}",
+                key=bool(rest),
                 confidence="likely",
-                fix=Replacement(f"replace by {meant}", path, meant, safe=False),
+                fix=Replacement(f"replace by {meant}{rest}", path, f"{meant}{rest}", key=bool(rest), safe=False),
             )
 
 
-def _named(run: Run) -> Iterator[tuple[Manifest, Path, str]]:
-    """The names of classes in claims and in the configuration of Kueue."""
+def _named(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
+    """The names of classes in claims, in the configuration of Kueue and in quotas; of these, whose keys they begin,
+    with the rest of the key."""
     for claim in run.claims:
         for request in claim.alternatives:
-            yield claim.subject, (*request.path, "deviceClassName"), request.device_class
+            yield claim.subject, (*request.path, "deviceClassName"), request.device_class, ""
     for subject in run.of(""):
         for path, name in class_mappings(subject.value):
-            yield subject, path, name
+            yield subject, path, name, ""
+    for subject in run.of("ResourceQuota"):
+        for key in mapping(subject.spec.get("hard")):
+            if isinstance(key, str) and key.endswith(PER_CLASS):
+                yield subject, ("spec", "hard", key), key.removesuffix(PER_CLASS), PER_CLASS
 
 
 @lru_cache(1024)

@@ -76,6 +76,8 @@ FIELDS = ("config",)
 
 def check(run: Run) -> Iterator[Advice]:
     for subject, path, driver, parameters in opaque_parameters(run):
+        if "bats" in subject.document.file.split("/"):  # its scripts install the driver with the gates they need
+            continue
         strategy = text(mapping(parameters.get("sharing")).get("strategy"))
         own = text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
         gate = sharing_gate(driver, strategy) if own else None

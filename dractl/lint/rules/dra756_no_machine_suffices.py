@@ -20,9 +20,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
-from dractl.objects import mapping, text
+from dractl.lint.standard import STANDARD_DOMAIN
+from dractl.objects import mapping, quantity, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 DEVICES = True
+_WIDER = f"{STANDARD_DOMAIN}/numaNode"
 
 
 def check(run: Run) -> Iterator[Advice]:
@@ -49,17 +53,50 @@ def check(run: Run) -> Iterator[Advice]:
         programs = [run.program(item) for request, _ in left for item in request.selectors]
         if any(inventory.undecided(program, device.driver) for program in programs for device in left[0][1][:1]):
             continue
-        if inventory.refuses(_claim(claim, constraints=True), own):
-            yield _advice(claim, left, homes, inventory.refuses(_claim(claim, constraints=False), own))
+        if any(map(_too_small, left)):
+            continue  # DRA754
+        if inventory.refuses(_claim(claim, claim.devices.get("constraints")), own):
+            without = inventory.refuses(_claim(claim, None), own)
+            advice = _advice(claim, left, homes, without)
+            wider = None if without else _wider(claim)
+            fits = wider is not None and not inventory.refuses(_claim(claim, [wider]), own)
+            yield replace(advice, help=f"{_WIDER} has {_alike(left, homes, _WIDER)}") if fits else advice
 
 
-def _claim(claim: Claim, *, constraints: bool) -> dict[str, Any]:
-    """The claim, or one of the template, with or without its constraints."""
+def _too_small(left: tuple[Request, list[Published]]) -> bool:
+    """True if no device has a capacity that a request wants."""
+    request, devices = left
+    wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
+    return any(
+        not any(value is not None and value >= least for device in devices for value in [device.capacity(name)])
+        for name, amount in wanted.items()
+        if (least := quantity(amount)) is not None
+    )
+
+
+def _wider(claim: Claim) -> Mapping[str, Any] | None:
+    """The only constraint of a claim, on the wider of the standard attributes."""
+    constraint = claim.constraints[0].fields if len(claim.constraints) == 1 else {}
+    root = constraint.get("matchAttribute") == f"{STANDARD_DOMAIN}/pcieRoot"
+    return {**constraint, "matchAttribute": _WIDER} if root else None
+
+
+def _alike(left: list[tuple[Request, list[Published]]], homes: Mapping[tuple[str, str], str], attribute: str) -> int:
+    """The most devices of a machine that have the same value of an attribute."""
+    values = Counter(
+        (homes[device.driver, device.pool], str(value and value.value))
+        for _, devices in left
+        for device in devices
+        for value in [device.attribute(attribute)]
+    )
+    return max(values.values())
+
+
+def _claim(claim: Claim, constraints: Any) -> dict[str, Any]:
+    """The claim, or one of the template, with these constraints."""
     spec = claim.subject.spec
     spec = mapping(spec.get("spec")) if claim.subject.kind == "ResourceClaimTemplate" else spec
-    devices = dict(mapping(spec.get("devices")))
-    if not constraints:
-        devices.pop("constraints", None)
+    devices = {**mapping(spec.get("devices")), "constraints": constraints or []}
     return {
         "apiVersion": claim.subject.document.api_version,
         "kind": "ResourceClaim",
@@ -93,13 +130,7 @@ def _advice(
         (constraint,) = claim.constraints
         field = "matchAttribute" if "matchAttribute" in constraint.fields else "distinctAttribute"
         attribute = text(constraint.fields.get(field))
-        pools = Counter(
-            (homes[device.driver, device.pool], str(value and value.value))
-            for _, devices in left
-            for device in devices
-            for value in [device.attribute(attribute)]
-        )
-        most = max(pools.values())
+        most = _alike(left, homes, attribute)
         one = "matching device" if most == 1 else "matching devices"
         known = f"; a machine has at most {most} {one} with the same value" if field == "matchAttribute" else ""
         message = f"no machine satisfies the constraint on {attribute}{known}"

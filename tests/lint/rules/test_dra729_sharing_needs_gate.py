@@ -12,6 +12,8 @@ from dractl.model import Target
 from tests.lint.written import claim, marked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dractl.lint import Finding
 
 
@@ -37,3 +39,11 @@ def test_strategies_and_their_gates(strategy: str, gate: str) -> None:
 def test_what_the_driver_does_not_read() -> None:
     assert found(shared("Other")) == []
     assert found(shared("MPS", "fake.example.org/v1")) == []
+
+
+def test_tests_that_install_the_driver_themselves(tmp_path: Path) -> None:
+    # kubernetes-sigs/dra-driver-nvidia-gpu tests/bats/specs
+    folder = tmp_path / "tests/bats/specs"
+    folder.mkdir(parents=True)
+    (folder / "claim.yaml").write_text(shared("MPS"))
+    assert not lint(load([str(folder)]), Target.of("1.37")).findings

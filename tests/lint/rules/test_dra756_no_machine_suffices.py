@@ -37,3 +37,18 @@ def test_counts_and_constraints_on_a_described_machine(
     assert (code == 1) == bool(said)
     assert said in out
     assert ("DRA756" in out) == bool(said)
+
+
+def test_the_attribute_that_has_enough_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "claim.yaml").write_text(claim("gpu gpu.nvidia.com {count: 2}", ROOT), encoding="utf-8")
+    main(["lint", "--isolated", "--hardware", "dgx-h100", str(tmp_path / "claim.yaml")])
+    assert "= help: resource.kubernetes.io/numaNode has 4" in capsys.readouterr().out
+
+
+def test_a_capacity_that_no_device_has_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = "gpu gpu.nvidia.com {capacity: {requests: {memory: 100Gi}}}"
+    (tmp_path / "claim.yaml").write_text(claim(wanted), encoding="utf-8")
+    main(["lint", "--isolated", "--hardware", "dgx-h100", "-o", "concise", str(tmp_path / "claim.yaml")])
+    out = capsys.readouterr().out
+    assert "error DRA754" in out
+    assert "DRA756" not in out
