@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dractl.allocation import Features
     from dractl.capacity.copies import Copies
+    from dractl.capacity.plugins import HandedOut
     from dractl.cluster.state import ClusterState
     from dractl.scheduler.stops import Stop
     from dractl.scheduler.verdict import NodeVerdict
@@ -51,7 +52,8 @@ class NodeFit(Struct, frozen=True):
 
 class Fit(Struct, frozen=True):
     """Copies that fit: in all and by node. ``state`` is the cluster with them in it, ``stopped`` the attempt for the
-    next copy there; ``undecided`` if the budget ended first."""
+    next copy there; ``undecided`` if the budget ended first. ``trusting`` is what kube-scheduler places, where device
+    plugins have ``handed_out`` devices that it does not see, and this is a bound without them."""
 
     subject: Copies
     fits: int
@@ -59,6 +61,8 @@ class Fit(Struct, frozen=True):
     state: ClusterState
     stopped: Attempt
     undecided: bool = False
+    handed_out: tuple[HandedOut, ...] = ()
+    trusting: Fit | None = None
 
     @property
     def preempts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

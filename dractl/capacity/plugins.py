@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dractl.cluster.pods import ended
 from dractl.cluster.state import map_at, text_at
-from dractl.facts.resources import drivers_of
+from dractl.facts.resources import by_name, drivers_of
 from dractl.scheduler.snapshot import pod_requests, quantity
 
 if TYPE_CHECKING:
@@ -45,3 +45,35 @@ def plugins(state: ClusterState) -> tuple[PluginRow, ...]:
             if units:
                 found.append(PluginRow(name, resource, units, requested.get(name, {}).get(resource, 0)))
     return tuple(found)
+
+
+class HandedOut(Struct, frozen=True):
+    """Units of ``resource`` that the device plugin of ``node`` offers, and that containers use; ``driver`` has the
+    same hardware. Which of its devices they are is not known."""
+
+    node: str
+    resource: str
+    driver: str
+    offered: int
+    used: int
+
+    def __str__(self) -> str:
+        row = by_name().get(self.resource)
+        noun = "GPU" if row is not None and row.request == "gpu" else "device"
+        are = f"{noun} is" if self.offered == 1 else f"{noun}s are"
+        return f"node {self.node}: {self.offered} {are} also offered as {self.resource}, {self.used} of them in use"
+
+
+def handed_out(state: ClusterState) -> tuple[HandedOut, ...]:
+    """What device plugins have handed out beside a driver, by node and resource."""
+    offered = [row for row in plugins(state) if row.requested]
+    if not offered:
+        return ()
+    specs = [item.get("spec") for item in state.all("ResourceSlice").values()]
+    published = {(text_at(spec, "nodeName"), text_at(spec, "driver")) for spec in specs}
+    return tuple(
+        HandedOut(row.node, row.resource, driver, row.allocatable, min(row.requested, row.allocatable))
+        for row in offered
+        for driver in drivers_of(row.resource)[:1]
+        if (row.node, driver) in published
+    )

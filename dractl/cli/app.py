@@ -56,6 +56,9 @@ _START = """Start here:
 """
 
 
+_SHOW = "--show-settings"
+
+
 def command_line() -> TyperGroup:
     """The whole command line."""
     completion_init()  # the scripts of completions/ ask through the environment; without it typer finds no shell
@@ -76,6 +79,10 @@ def subcommand(name: str, program: str = "dractl") -> TyperCommand:
     app.command(name, cls=_Grouped, help=text, epilog=_EXIT_CODES)(command)
     made: Any = get_command(app)
     made.params.append(_facts_option())
+    if any(parameter.name == "isolated" for parameter in made.params):
+        made.params.append(
+            TyperOption(param_decls=[_SHOW], is_flag=True, expose_value=False, help="Print the settings of this run.")
+        )
     if any(parameter.name == "kubernetes_version" for parameter in made.params):
         made.params.append(
             TyperOption(
@@ -133,7 +140,15 @@ class _Grouped(TyperCommand):
     """A subcommand whose help shows its options in groups."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _numbered(args))
+        shows = _SHOW in args
+        ctx.resilient_parsing = ctx.resilient_parsing or shows
+        rest = super().parse_args(ctx, _numbered(args))
+        if shows:
+            from dractl.cli.common import settings_of  # it comes with the subcommand
+
+            typer.echo(settings_of(ctx.params.get("config"), bool(ctx.params.get("isolated"))))
+            ctx.exit()
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in _GROUPS}, _REST: []}

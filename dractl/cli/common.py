@@ -143,6 +143,18 @@ def configuration(path: Path | None, isolated: bool) -> Configuration:
     return configurations.read(found) if found else Configuration()
 
 
+def settings_of(path: Path | None, isolated: bool) -> str:
+    """The settings of a run that no option names, a line each, with the variable or the file that they come from."""
+    settings = configuration(path, isolated)
+    lines = [f"DRACTL_{name}={value}" for name, value in sorted(environment(isolated).items())]
+    for name in settings.__struct_fields__[1:]:
+        value = getattr(settings, name)
+        if value:
+            shown = dict(value) if hasattr(value, "keys") else list(value) if isinstance(value, tuple) else value
+            lines.append(f"{settings.file}: {name.replace('_', '-')} = {json.dumps(shown)}")
+    return "\n".join(lines) or "no setting: no DRACTL_ variable and no configuration file with one"
+
+
 def environment(isolated: bool) -> dict[str, str]:
     """The ``DRACTL_*`` variables without their prefix; none with ``--isolated``."""
     if isolated:
@@ -181,6 +193,15 @@ def asked(
     with blaming(origin("--feature-gates", gates, variables, settings)):
         switched = parse_gates(gates or variables.get("FEATURE_GATES", ""))
     return named, {**settings.feature_gates, **switched}
+
+
+def release_from(release: str | None, settings: Configuration, variables: Mapping[str, str]) -> str:
+    """Who named the release: nothing to say of the option, the variable, the file, or ``default``."""
+    if release:
+        return ""
+    if variables.get("KUBERNETES_VERSION"):
+        return "DRACTL_KUBERNETES_VERSION"
+    return settings.file.name if settings.kubernetes_version and settings.file else "default"
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:

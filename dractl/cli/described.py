@@ -80,7 +80,7 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
         templates = [key for key in state.all("ResourceClaimTemplate") if where in (None, key[0])]
         found = [q for space, name in templates for q in find(state, f"template/{name}", space)]
     if not found:
-        raise InputError("there is nothing to explain: no claim, no template and no pending pod")
+        raise InputError("no claim, template or pending pod in the input")
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
 from typer import Argument, Option
@@ -16,8 +17,9 @@ from dractl.cel import environment
 from dractl.cli import common, completing, source, terminal, watching
 from dractl.cluster import paste
 from dractl.cluster.devices import Devices
+from dractl.cluster.labels import parse
 from dractl.cluster.sources import recognized, sort_out
-from dractl.cluster.state import key_of, maps_at, text_at
+from dractl.cluster.state import key_of, map_at, maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
 from dractl.lint.cel_hints import help_of
 from dractl.model import Target
@@ -28,11 +30,13 @@ from dractl.report.alignment import fleet
 from dractl.scheduler.attempt import Scheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from dractl.alignment import Alignment, Use
     from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
     from dractl.cli.source import Cluster
+    from dractl.cluster.labels import LabelSelector
+    from dractl.cluster.state import ClusterState
     from dractl.report.canvas import Canvas
 
 FORMATS = ("table", "wide", "name", "json", "yaml", "html", "openmetrics", "svg")
@@ -55,6 +59,20 @@ Driver = Annotated[
         help="Only devices of this driver.",
         autocompletion=completing.comma_list(completing.drivers),
     ),
+]
+Namespace = Annotated[
+    str | None,
+    Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Only devices that claims of this namespace hold.",
+        autocompletion=completing.namespaces,
+    ),
+]
+AllNamespaces = Annotated[bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")]
+Labels = Annotated[
+    str | None, Option("--labels", "-l", metavar="LABELS", help="Only devices that pods with these labels hold.")
 ]
 Class = Annotated[str | None, Option("--class", metavar="NAME", help="Only devices of this DeviceClass.")]
 Cel = Annotated[
@@ -94,6 +112,9 @@ def command(
     arguments: Arguments = None,
     files: source.Files = None,
     devices: source.Devices = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    labels: Labels = None,
     node: Node = None,
     driver: Driver = None,
     device_class: Class = None,
@@ -134,6 +155,10 @@ def command(
         raise UsageError("-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices")
     states = frozenset(common.choose("--state", one.strip(), STATES) for one in state.split(",")) if state else None
 
+    if all_namespaces and namespace:
+        raise UsageError("-n and -A exclude each other")
+    where = namespace.removeprefix("=") if namespace else None  # -n=ml
+    wanted = parse(labels) if labels is not None else None
     names = sort_out(arguments or [], (), ()).names
     if names:
         raise InputError(f"{names[0]}: no such file", hint="devices takes files; --node, --driver and --class choose")
@@ -162,7 +187,10 @@ def command(
         if alignment and output in ("table", "wide", "svg"):
             return _alignment(_uses(cluster, node), output, output_file)
         shown = common.kind_of(output)
-        return _report(cluster, node, driver, device_class, cel or selector, states, by=by, output=shown, canvas=canvas)
+        held = None if where is None and wanted is None else partial(_held, cluster.state, where, wanted)
+        return _report(
+            cluster, node, driver, device_class, cel or selector, states, held=held, by=by, output=shown, canvas=canvas
+        )
 
     if watch:
         if output not in ("table", "wide"):
@@ -181,6 +209,7 @@ def _report(
     selector: str | None,
     states: frozenset[str] | None,
     *,
+    held: Callable[[DeviceRow], bool] | None = None,
     by: str,
     output: str,
     canvas: Canvas,
@@ -197,18 +226,19 @@ def _report(
         and driver in (None, row.id.driver)
         and (device_class is None or device_class in row.classes)
         and (states is None or row.state in states)
+        and (held is None or held(row))
     ]
     if selector is not None:
         chosen = _selected(cluster, chosen, selector)
     _check_names(cluster, stock, offered, node=node, driver=driver, device_class=device_class)
-    others = not (driver or device_class or selector or states) and any(node in (None, p.node) for p in offered)
+    others = not (driver or device_class or selector or states or held) and any(node in (None, p.node) for p in offered)
     if not chosen and stock.devices and not others and output in ("table", "wide", "name"):
         return f"none of {len(stock.devices)} devices matches these options\n"
     filtered = len(chosen) < len(stock.devices)
     pools = {(row.id.driver, row.id.pool) for row in chosen}
     kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)
     stock = replace(stock, devices=tuple(chosen), pools=kept)
-    offered = tuple(p for p in offered if node in (None, p.node)) if driver is None and device_class is None else ()
+    offered = tuple(p for p in offered if node in (None, p.node)) if not (driver or device_class or held) else ()
     if output == "json":
         rights, assumed = cluster.state.rights, cluster.live_release_assumed
         release, uses = cluster.features.release, _uses(cluster, node)
@@ -228,6 +258,21 @@ def _report(
     if output == "wide":
         return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node))
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)
+
+
+def _held(state: ClusterState, namespace: str | None, labels: LabelSelector | None, row: DeviceRow) -> bool:
+    """True if a claim of the namespace, and a pod with the labels, holds the device."""
+    return any(
+        namespace in (None, holder.claim.partition("/")[0])
+        and (labels is None or labels.matches(_labels(state, holder.pod)))
+        for holder in row.holders
+        if labels is None or holder.pod
+    )
+
+
+def _labels(state: ClusterState, pod: str | None) -> Mapping[str, Any]:
+    space, _, name = (pod or "").partition("/")
+    return map_at(state.get("Pod", (space, name)), "metadata", "labels")
 
 
 _PANELS = 12  # of a picture

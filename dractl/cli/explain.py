@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, driver_options, source, terminal, watching
@@ -35,7 +36,7 @@ Names = Annotated[
     list[str] | None,
     Argument(
         metavar="[KIND/]NAME | FILE",
-        help="A pod, else a claim; or pod/NAME, claim/NAME, deploy/NAME, node/NAME; or a file. Default: all pending.",
+        help="Pod or claim by NAME, KIND/NAME (deploy/NAME, node/NAME ...), or a file. Default: everything pending.",
         show_default=False,
         autocompletion=completing.subjects,
     ),
@@ -215,7 +216,9 @@ def _answer(
         raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
     with terminal.progress() as tell:
         explanations = explain_each(explainer, questions, tell, alike=not patch)
-    explanations = [without_question(answer, sources.names) for answer in explanations]
+    explanations = [
+        replace(without_question(answer, sources.names), release_from=cluster.release_from) for answer in explanations
+    ]
     groups = [] if patch or selector else _groups(explainer, cluster)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named

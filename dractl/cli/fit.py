@@ -11,6 +11,8 @@ from typer import Argument, Exit, Option
 
 from dractl.capacity import changes, copies, inventory, most, place, stranded
 from dractl.capacity.aligned import aligned as aligned_of
+from dractl.capacity.handed_out import without as without_handed_out
+from dractl.capacity.plugins import handed_out
 from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, completing, published, source, terminal
 from dractl.cluster import sources
@@ -81,6 +83,10 @@ AlignedOnly = Annotated[
     bool,
     Option("--aligned", help="Count only copies whose devices are as near to each other as their node allows."),
 ]
+TrustSlices = Annotated[
+    bool,
+    Option("--trust-slices", help="Count as kube-scheduler does, also devices that a device plugin has handed out."),
+]
 Hardware = Annotated[
     list[str] | None,
     Option(
@@ -114,6 +120,7 @@ def command(
     replicas: Replicas = None,
     pack: Pack = False,
     aligned: AlignedOnly = False,
+    trust_slices: TrustSlices = False,
     without: Without = None,
     add: Add = None,
     hardware: Hardware = None,
@@ -175,8 +182,10 @@ def command(
     for one in subjects:
         _tell_of_group(one)
         _tell_of_shared(one)
-    found = [_placed(cluster, one) for one in subjects]
-    near = [_aligned(cluster, fit) if aligned else None for fit in found]
+    placed = [_placed(cluster, one) for one in subjects]
+    near = [_aligned(cluster, fit) if aligned else None for fit in placed]
+    handed = () if trust_slices else handed_out(state)
+    found = [without_handed_out(fit, handed, cluster.features) for fit in placed]
     if common.kind_of(output) == "json":
         text = _json(cluster, found, near, pack, replicas)
     elif output == "html":
@@ -184,7 +193,10 @@ def command(
     else:
         text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None)
     common.write_answer(text, output, output_file)
-    if any((fit.fits if one is None else one.first) < (replicas or 1) for fit, one in zip(found, near, strict=True)):
+    if any(
+        (fit.fits if one is None else min(fit.fits, one.first)) < (replicas or 1)
+        for fit, one in zip(found, near, strict=True)
+    ):
         raise Exit(1)
 
 
@@ -292,7 +304,8 @@ def _explained(cluster: Cluster, found: Fit) -> Explanation | None:
 
 
 def _rest(cluster: Cluster, found: Fit, pack: bool) -> _Rest:
-    """The parts that every format shows besides the number."""
+    """The parts that every format shows besides the number, as kube-scheduler sees them."""
+    found = found.trusting or found
     with terminal.progress() as tell:
         packed = most(found, cluster.features, tell) if pack else None
         tell("looking for stranded devices")
@@ -352,7 +365,6 @@ def _text(
     if len(found) > 1:
         return capacity_text.shapes(found, canvas, near)
     rest = _rest(cluster, found[0], pack)
-    release = cluster.features.release
     return capacity_text.fit(
-        found[0], rest.stops, rest.left, rest.most, canvas, aligned=near[0], replicas=replicas, release=release
+        found[0], rest.stops, rest.left, rest.most, canvas, aligned=near[0], replicas=replicas, release=cluster.release
     )

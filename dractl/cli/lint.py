@@ -446,7 +446,7 @@ def _tell(report: Report) -> None:
     if not report.files:
         notice("no manifests found: no file whose name ends in .yaml, .yml or .json")
     else:
-        notice("nothing here concerns DRA: no claim, class, slice or taint rule, and no pod that uses one")
+        notice("no DRA objects found: no claim, class, slice or taint rule, and no pod that uses one")
 
 
 def cache_folder() -> str | None:

@@ -53,7 +53,7 @@ NetworkDevices = Annotated[
     Option(
         "--network-devices",
         metavar="FILE",
-        help="Add pools of network-attached devices; without --hardware, --from and --sysfs-root, only those.",
+        help="Also render these network-attached pools (alone if no machine is given).",
     ),
 ]
 Nodes = Annotated[

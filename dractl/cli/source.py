@@ -74,6 +74,12 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     files: ClusterState | None = None
     caveat: str | None = None  # about the rules of the release that was seen
+    release_from: str = ""  # who named the release; nothing of an option
+
+    @property
+    def release(self) -> str:
+        """The release and who named it: ``1.36 (from kubelets)``."""
+        return self.features.release + (f" ({self.release_from})" if self.release_from else "")
 
     @property
     def live_release_assumed(self) -> bool:
@@ -107,9 +113,8 @@ def read(
     require("this command")
     namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
 
-    release, gates = common.asked(
-        kubernetes_version, feature_gates, common.configuration(config, isolated), common.environment(isolated)
-    )
+    settings, variables = common.configuration(config, isolated), common.environment(isolated)
+    release, gates = common.asked(kubernetes_version, feature_gates, settings, variables)
     sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices), described=described)
     kinds: Mapping[str, str] = {}
     with without_collecting():
@@ -134,7 +139,11 @@ def read(
     features = Features.for_release(release or state.release or NEWEST, gates)
     named = files_alone if sources.files and sources.live else None
     assumed = release is None and (not sources.live or known is None or is_newer(known))
-    return Cluster(state, where, kinds, sources, features, assumed, named, None if release else caveat(state.release))
+    origin = common.release_from(kubernetes_version, settings, variables)
+    if origin == "default" and known is not None:
+        origin = "from the cluster" if sources.live else "from kubelets"
+    aside = None if release else caveat(state.release)
+    return Cluster(state, where, kinds, sources, features, assumed, named, aside, origin)
 
 
 def _of_cluster(

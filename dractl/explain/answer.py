@@ -252,6 +252,7 @@ class Explanation(Struct, frozen=True):
     workload: str = ""  # kind namespace/name
     unread: tuple[Blind, ...] = ()  # what may not be read, so that the answer lacks something
     alignment: tuple[Alignment, ...] = ()  # of an allocated subject, by kinds of devices
+    release_from: str = ""  # who named the release: from kubelets, default ...
 
     @property
     def title(self) -> str:

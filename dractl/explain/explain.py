@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dractl.alignment import Aligner
 from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
+from dractl.capacity.plugins import handed_out
 from dractl.cluster.devices import Devices
 from dractl.cluster.podgroups import object_of, podgroup
 from dractl.cluster.pods import ended
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     Raw = Mapping[str, Any]
 
+_UNSEEN = 4  # nodes where a device plugin has handed out devices that are told
 _CORRECTIONS = 4  # that one fix may consist of
 
 
@@ -112,11 +114,19 @@ class Explainer:
             parts = replace(parts, alignment=self.aligner.of_claims([value] if value else []))
         else:
             conclusion, parts = self._placed(inquiry)
-        parts = replace(parts, notes=(*self.options.notes, *parts.notes))
+        parts = replace(parts, notes=(*self.options.notes, *self._unseen(parts.case), *parts.notes))
         assumed = self.options.release_assumed
         return build(
             self.scheduler, self.devices, inquiry.question, inquiry.subject, conclusion, parts, assumed=assumed
         )
+
+    def _unseen(self, case: Case | None) -> list[str]:
+        """What kube-scheduler cannot see on the nodes that it would take."""
+        fitting = {node.name for node in case.attempt.nodes if node.fits} if case is not None else set()
+        if not fitting or self.options.corrected:
+            return []
+        found = [f"{one}, which kube-scheduler does not see" for one in handed_out(self.state) if one.node in fitting]
+        return found[:_UNSEEN]
 
     def _placed(self, inquiry: Inquiry) -> tuple[Conclusion, Parts]:
         """The answer about a pod that is on its node, or has ended; with changes after which it can start: the

@@ -353,7 +353,7 @@ class Mixed(Cause, frozen=True, kw_only=True):
     nearest_cause: Cause | None = None
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        why = f"the nodes have {len(self.codes)} different reasons"
+        why = "no common reason"
         if self.nearest_cause is None:
             return why
         return f"{why}; nearest is {self.nearest_node}: {self.nearest_cause.said(names)}"

@@ -91,8 +91,9 @@ def fit_value(
         "schema": "dractl/fit/v1",
         "subject": found.subject.name,
         "kubernetesVersion": release,
-        "fits": found.fits if aligned is None else aligned.first,
+        "fits": found.fits if aligned is None else min(found.fits, aligned.first),
         **({} if aligned is None else {"aligned": _aligned(found, aligned)}),
+        **({"handedOut": _handed_out(found)} if found.handed_out else {}),
         "replicas": replicas,
         "undecided": found.undecided,
         "nodes": [
@@ -114,6 +115,13 @@ def fit_value(
         **({"unjudged": list(out)} if (out := unjudged(found.subject.state, found.subject.pod)) else {}),
         "most": None if most is None else {"fits": most.fits, "proven": most.proven, "bound": most.bound},
     }
+
+
+def _handed_out(found: Fit) -> list[dict[str, Any]]:
+    return [
+        {"node": one.node, "resource": one.resource, "driver": one.driver, "offered": one.offered, "inUse": one.used}
+        for one in found.handed_out
+    ]
 
 
 def _aligned(found: Fit, aligned: Aligned) -> dict[str, Any]:

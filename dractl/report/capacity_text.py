@@ -218,7 +218,7 @@ def fit(
 ) -> str:
     """How many copies fit, where, the obstacle of the next one, and what is left unused."""
     wanted = replicas or 1
-    counted = found.fits if aligned is None else aligned.first
+    counted = found.fits if aligned is None else min(found.fits, aligned.first)
     mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
     number = f"{found.fits} more fit" if found.fits != 1 else "1 more fits"
     if replicas is not None:
@@ -228,10 +228,15 @@ def fit(
     if aligned is not None:
         number += f", {aligned.first} of them with the best alignment"
     left_out = unjudged(found.subject.state, found.subject.pod)
+    if found.trusting is not None and replicas is None:
+        number = f"at most {found.fits} more fit"
     if left_out:
         number += f", by devices: {', '.join(left_out)} not judged"
     name = found.subject.name
     lines = [f"{name}{'':4}Kubernetes {release}", canvas.paint(f"{mark} {number}", "1")]
+    if found.trusting is not None:
+        lines += [f"  {one}" for one in found.handed_out[:_SHOWN]]
+        lines.append(f"  kube-scheduler does not see it, and places {found.trusting.fits} (--trust-slices)")
     if aligned is not None:
         lines += aligned_lines(aligned)
     if most is not None:
@@ -261,6 +266,7 @@ def _wrap(line: str, width: int) -> list[str]:
 
 
 def _most(found: Fit, most: Most) -> str:
+    found = found.trusting or found
     if most.fits > found.fits:
         proof = "no order reaches more" if most.proven else _open(most, "others may reach more")
         return f"  {most.fits} in the best order of placing ({proof}): fragmentation costs {most.fits - found.fits}"

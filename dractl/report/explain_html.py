@@ -62,8 +62,9 @@ def _group(group: Group) -> Iterator[str]:
 
 
 def _section(e: Explanation) -> Iterator[str]:
-    assumed = " (assumed)" if e.release_assumed else ""
-    yield f"<h1>{escape(e.title)} <small class=soft>Kubernetes {e.release}{assumed}</small></h1>"
+    origin = e.release_from or ("default" if e.release_assumed else "")
+    told = f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
+    yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
     mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(e.headline)}</p>"
     yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
@@ -206,4 +207,4 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
     for f in fixes:
         effect = f" <span class=soft>({escape(f.effects)})</span>" if f.effects else ""
         rows.append(f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>")
-    yield f"<h2>To make it fit <small class=soft>each checked by allocating again</small></h2>{table(rows)}"
+    yield f"<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>{table(rows)}"

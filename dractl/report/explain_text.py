@@ -195,7 +195,7 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
             yield canvas.paint(node.name, "1") + (f" and {len(node.like)} like it" if node.like else "")
             yield from _funnel(node.funnel, canvas)
     if not e.unchecked:
-        yield from _fixes(e.fixes, canvas, "by allocating again" if not e.unread else "with what may be read")
+        yield from _fixes(e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read")
     yield from _next(e, canvas)
 
 
@@ -224,7 +224,8 @@ def _claim(e: Explanation, name: str) -> str:
 
 
 def _release(e: Explanation) -> str:
-    return f"Kubernetes {e.release}" + (" (assumed)" if e.release_assumed else "")
+    origin = e.release_from or ("default" if e.release_assumed else "")
+    return f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
 
 
 def _age(created: str | None, now: float | None) -> str:
@@ -368,7 +369,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
     if not fixes:
         return
     yield ""
-    head, note = "To make it fit", f"each checked {how}"
+    head, note = "To make it fit", f"each verified {how}"
     yield canvas.paint(head, "1") + note.rjust(canvas.width - len(head))
     places = [_names(fix.nodes) for fix in fixes]
     wide = min(max(map(len, places)), _NAME)
@@ -398,7 +399,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     yield ""
     waits = any(reason.code == "own-replicas" for reason in e.reasons)
     sought = bool(e.nodes) and not (e.fixes or e.fits or e.verdict == "failing" or e.unread or e.unchecked or waits)
-    yield canvas.paint("No change of objects was found to make it fit. Next" if sought else "Next", "1")
+    yield canvas.paint("dractl found no change that makes it fit. Look at" if sought else "Next", "1")
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)
         if step.command:

@@ -33,7 +33,7 @@ def summary(report: Report, canvas: Canvas) -> str:
         more = f"{unsafe}{' more' if fixable else ''} with --unsafe-fixes" if unsafe else ""
         asides.append(", ".join(filter(None, (f"{fixable} fixable with --fix" if fixable else "", more))))
         aside = f" ({', '.join(asides)})"
-    assumed = " (assumed; set kubernetes-version)" if report.assumed else ""
+    assumed = " (default)" if report.assumed else ""
     first = f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{assumed}{aside}"
     return "\n".join([first, *(f"note: {note}" for note in report.notes)])
 

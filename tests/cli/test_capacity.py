@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -339,3 +340,80 @@ def test_devices_by_name_sorted_and_without_headers(dump: str, capsys: pytest.Ca
 def test_the_old_name_of_an_option_is_told(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "-f", dump, "--isolated", "--selector", "true"]) == 0
     assert "--selector is called --cel" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "held"),
+    [
+        (["-n", "ml"], 1),
+        (["-n=ml"], 1),
+        (["-n", "other"], 0),
+        (["-A"], 5),
+        (["-l", "app=train"], 1),
+        (["-l", "app=web"], 0),
+        (["-n", "ml", "-l", "app"], 1),
+    ],
+)
+def test_devices_of_a_namespace_and_of_labels_are_those_that_its_pods_hold(
+    options: list[str], held: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = claim("held", request("gpu", "gpu"), status=allocation("a", ("gpu.example.com", "gpu-0"), pod="p"))
+    user = pod("p", metadata={"labels": {"app": "train"}})
+    objects = [GPU, NIC, node("a"), gpus("a", "r1", "r1", "r2"), nics("a", "r1", "r1"), taken, user]
+    (tmp_path / "dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["devices", "-f", str(tmp_path / "dump.json"), "--isolated", "-o", "json", *options]) == 0
+    assert len(json.loads(capsys.readouterr().out)["devices"]) == held
+
+
+@pytest.mark.parametrize(
+    ("options", "variable", "file", "said"),
+    [
+        (["--kubernetes-version", "1.36"], "", "", "Kubernetes 1.36"),
+        ([], "1.35", "", "Kubernetes 1.35 (DRACTL_KUBERNETES_VERSION)"),
+        ([], "", "1.36", "Kubernetes 1.36 (dractl.toml)"),
+        ([], "", "", "Kubernetes 1.37 (default)"),
+    ],
+)
+def test_the_release_stands_with_who_named_it(
+    options: list[str],
+    variable: str,
+    file: str,
+    said: str,
+    dump: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if variable:
+        monkeypatch.setenv("DRACTL_KUBERNETES_VERSION", variable)
+    if file:
+        (tmp_path / "dractl.toml").write_text(f'kubernetes-version = "{file}"\n')
+    for command in (["explain", "template/pair"], ["fit", "template/pair"]):
+        main([*command, "-n", "ml", "-f", dump, *options])
+        assert capsys.readouterr().out.splitlines()[0].endswith(said)
+    versioned = {"status": {"nodeInfo": {"kubeletVersion": "v1.36.3"}}}
+    objects = [GPU, NIC, PAIR, {**node("a"), **versioned}, gpus("a", "r1"), nics("a", "r1")]
+    (tmp_path / "seen.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    if not (options or variable or file):
+        main(["explain", "template/pair", "-n", "ml", "-f", "seen.json"])
+        assert capsys.readouterr().out.splitlines()[0].endswith("Kubernetes 1.36 (from kubelets)")
+
+
+def test_settings_are_shown_with_what_they_come_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in os.environ if name.startswith("DRACTL_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "--show-settings"]) == 0
+    assert capsys.readouterr().out.startswith("no setting")
+    (tmp_path / "dractl.toml").write_text('kubernetes-version = "1.36"\n[lint]\nselect = ["DRA1"]\n')
+    monkeypatch.setenv("DRACTL_OUTPUT", "json")
+    file = tmp_path / "dractl.toml"
+    for command in (["fit"], ["lint", "nosuch.yaml"], ["cel"]):
+        assert main([*command, "--show-settings"]) == 0
+        shown = [f'{file}: kubernetes-version = "1.36"', f'{file}: select = ["DRA1"]']
+        assert capsys.readouterr().out.splitlines() == ["DRACTL_OUTPUT=json", *shown]
+    assert main(["fit", "--show-settings", "--isolated"]) == 0
+    assert capsys.readouterr().out.startswith("no setting")

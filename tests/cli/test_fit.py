@@ -94,3 +94,60 @@ def test_a_wrong_machine_is_said_before_a_cluster_is_asked(capsys: pytest.Captur
     for option in ("--hardware", "--add"):
         code, _, err = fit(capsys, "gpu=2", option, "dgx-h10")
         assert (code, "did you mean dgx-h100?" in err) == (2, True)
+
+
+TWO_MANAGERS = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, uid: n1}
+status: {allocatable: {cpu: "64", memory: 256Gi, pods: "110", nvidia.com/gpu: "4"}}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.nvidia.com}
+spec: {selectors: [{cel: {expression: device.driver == "gpu.nvidia.com"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0}, {name: gpu-1}, {name: gpu-2}, {name: gpu-3}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one, namespace: ml}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: old, namespace: ml, uid: old}
+spec: {nodeName: n1, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: USED}}}]}
+status: {phase: Running}
+"""
+
+
+@pytest.mark.parametrize(("used", "bound", "code"), [("3", 1, 0), ("4", 0, 1)])
+def test_what_a_device_plugin_has_handed_out_is_not_counted(
+    used: str, bound: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plugin and the driver of one node have the same four GPUs; the scheduler sees no user of the slices'."""
+    (tmp_path / "two.yaml").write_text(TWO_MANAGERS.replace("USED", used))
+    common = ["template/one", "-n", "ml", "-f", str(tmp_path / "two.yaml")]
+    done, out, _ = fit(capsys, *common, "-o", "json")
+    found = json.loads(out)
+    assert (done, found["fits"], found["nodes"][0]["fits"]) == (code, bound, bound)
+    seen = {"node": "n1", "resource": "nvidia.com/gpu", "driver": "gpu.nvidia.com", "offered": 4, "inUse": int(used)}
+    assert found["handedOut"] == [seen]
+    done, out, _ = fit(capsys, *common)
+    lines = out.splitlines()
+    assert f"at most {bound} more fit" in lines[1]
+    assert lines[2] == f"  node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use"
+    done, out, _ = fit(capsys, *common, "--trust-slices", "-o", "json")
+    found = json.loads(out)
+    assert (done, found["fits"], "handedOut" in found) == (0, 4, False)
+    main(["explain", "--isolated", *common])
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"fits on n1 note: node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use" in told

@@ -76,7 +76,7 @@ def test_an_error_is_1_and_none_is_0(here: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert main(["lint", "claim.yaml"]) == 0
     said = "nothing found in 1 document of 1 file for Kubernetes 1.37"
-    assert capsys.readouterr().out == f"{said} (assumed; set kubernetes-version)\n"
+    assert capsys.readouterr().out == f"{said} (default)\n"
     assert main(["lint", "claim.yaml", "--kubernetes-version", "1.37"]) == 0
     assert capsys.readouterr().out == f"{said}\n"
 
@@ -163,7 +163,7 @@ def test_a_list_of_objects_below_a_folder_is_a_mistake(here: Path, capsys: pytes
 def test_nothing_about_dra_is_0_with_a_notice(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     assert main(["lint", "other.yaml"]) == 0
-    assert "nothing here concerns DRA" in capsys.readouterr().err
+    assert "no DRA objects found" in capsys.readouterr().err
     main(["lint", "other.yaml", "-q"])
     assert capsys.readouterr().err == ""
 

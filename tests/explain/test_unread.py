@@ -244,7 +244,7 @@ def test_what_cannot_fit_whatever_others_hold_is_decided() -> None:
     assert any("claims of other namespaces" in note for note in found.notes)
     assert found.fixes
     assert not any(fix["verified"] for fix in explain_json.as_json(found)["fixes"])
-    assert "each checked with what may be read" in explain_text.render([found], Canvas(unicode=False))
+    assert "each verified with what may be read" in explain_text.render([found], Canvas(unicode=False))
 
 
 def test_slices_that_name_no_node_need_nodes() -> None:

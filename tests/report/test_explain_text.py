@@ -126,7 +126,7 @@ def test_a_long_change_is_not_broken_by_the_nodes() -> None:
     )
     answer = Explanation(Subject("Pod", "ml", "train"), "unallocatable", "1.37", False, fixes=fixes)
     assert explain_text.render([answer], Canvas(60)).endswith(
-        "To make it fit              each checked by allocating again\n"
+        "To make it fit             each verified by a new allocation\n"
         "  1  lower count of request gpu                 gpu-a, gpu-b\n"
         "  2  driver fpga.example.com publishes 1 device on a node\n"
         "     with a long name (is it installed and running there?)\n"

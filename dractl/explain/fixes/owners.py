@@ -139,7 +139,7 @@ class Owners:
         namespace, name = key_of(full_name)
         pod = self.state.get("Pod", (namespace, name))
         since, node = text_at(pod, "metadata", "deletionTimestamp"), text_at(pod, "spec", "nodeName")
-        title = f"wait for pod {full_name} to end, which is Terminating on {node} since {since}"
+        title = f"wait for pod {full_name}, Terminating on {node} since {since}"
         effect = f"delete it by force only if {node} is gone for good"
         kept = [str(name) for name in list_at(pod, "metadata", "finalizers")]
         if kept:

@@ -136,7 +136,7 @@ def _restart(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]
         (),
         Slot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
-        effect="an empty slice was tried here",
+        effect="tried with an empty slice in its place",
         tried=tuple(creates),
     )
 
