@@ -43,7 +43,9 @@ def manifests() -> tuple[bytes, ...]:
 
 @cache
 def documents() -> tuple[Any, ...]:
-    return tuple(item for data in manifests() for item in yaml.safe_load_all(data) if isinstance(item, dict))
+    return tuple(
+        item for data in manifests() for item in yaml.safe_load_all(data) if isinstance(item, dict) and "kind" in item
+    )
 
 
 def _cli(arguments: list[str], files: dict[str, bytes]) -> None:
@@ -106,14 +108,15 @@ ERRORS = (
 
 def kubectl(dice: random.Random) -> None:
     """A live cluster whose answers are damaged on the way, or are half an answer and an error."""
-    items = [of_tree(item, dice) if dice.random() < 0.2 else item for item in documents()]
+    damage = of_tree if dice.random() < 0.25 else of_leaves
+    items = [damage(item, dice) if dice.random() < 0.2 else item for item in documents()]
     objects = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
     version = b'{"serverVersion": {"major": "1", "minor": "36+", "gitVersion": "v1.36.2"}}'
     files = {
-        "objects": of_bytes(objects, dice) if dice.random() < 0.3 else objects,
+        "objects": of_bytes(objects, dice) if dice.random() < 0.15 else objects,
         "version": of_bytes(version, dice) if dice.random() < 0.3 else version,
-        "errors": of_bytes(dice.choice(ERRORS), dice) if dice.random() < 0.5 else b"",
-        "code": dice.choice((b"0", b"0", b"1", b"137")),
+        "errors": of_bytes(dice.choice(ERRORS), dice) if dice.random() < 0.2 else b"",
+        "code": dice.choice((b"0",) * 8 + (b"1", b"137")),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
