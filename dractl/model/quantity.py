@@ -22,8 +22,10 @@ FORMAT_ERROR: Final = (
 NUMERIC_ERROR: Final = "unable to parse numeric part of quantity"
 SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
 
+# Possessive: Go's parser never goes back either, and thousands of zeros would take minutes.
 _SYNTAX = re.compile(
-    r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<num>[0-9]*)(?P<dot>\.?)(?P<denom>(?<=\.)[0-9]*|)(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)",
+    r"(?P<sign>[+-]?)(?P<zeros>0*+)(?P<num>[0-9]*+)(?P<dot>\.?)(?P<denom>(?<=\.)[0-9]*+|)"
+    r"(?P<suffix>[eEinumkKMGTP]*+[-+]?[0-9]*+)",
     re.ASCII,
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}

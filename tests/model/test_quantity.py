@@ -151,3 +151,12 @@ def test_a_positive_value_is_rounded_up(number: tuple[Any, str]) -> None:
 def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
     said = told(text)
     assert said.get("error", FORMAT_ERROR) in {FORMAT_ERROR, NUMERIC_ERROR, SUFFIX_ERROR}
+
+
+@pytest.mark.parametrize(
+    "text", ["-" + "0" * 20_000 + "!", "0" * 20_000 + "." + "0" * 20_000 + "e+" + "0" * 20_000 + "x"]
+)
+def test_thousands_of_zeros_that_are_no_quantity_end_at_once(text: str) -> None:
+    """A pattern that goes back over them would not end while the tests run."""
+    with pytest.raises(ValueError, match="quantities must match"):
+        Quantity.parse(text)
