@@ -232,9 +232,9 @@ def differences(
             told[code, what].append(node)
     for (code, what), nodes in told.items():
         level, text = _SENTENCES[code]
-        counted = {node: nodes.count(node) for node in nodes}
-        many = f" ({sum(counted.values())} devices)" if code not in _ONCE else ""
-        objects = tuple(what.split(" ")) if code == "held-device-gone" else tuple(f"Node/{node}" for node in counted)
+        many = f" ({len(nodes)} devices)" if code not in _ONCE else ""
+        there = tuple(f"Node/{node}" for node in dict.fromkeys(nodes))
+        objects = tuple(what.split(" ")) if code == "held-device-gone" else there
         yield Finding(code, level, text.format("" if code == "held-device-gone" else what) + many, objects)
 
 
