@@ -313,7 +313,17 @@ class _Needed:
     def __init__(self, parts: Mapping[str, Part]) -> None:
         self._parts = {path: part for path, part in parts.items() if part.matters}
         self.files: set[str] = set()
-        self.kustomizations: list[str] = []
+        self._found: set[str] = set()
+        self._naming = {path: part.affix for path, part in self._parts.items() if part.affix != ("", "")}
+        self._wholes: dict[str, list[str]] = {}
+        for path, part in self._parts.items():
+            for item in part.parts:
+                self._wholes.setdefault(item, []).append(path)
+
+    @property
+    def kustomizations(self) -> list[str]:
+        """The kustomizations that are needed, in the order of the files."""
+        return [path for path in self._parts if path in self._found]
 
     def belonging(self, files: Iterable[str]) -> None:
         """What belongs together with files: in a folder, a kustomization or a chart."""
@@ -333,10 +343,7 @@ class _Needed:
 
     def _built(self, files: Iterable[str]) -> None:
         """The kustomizations that consist of some of the files, and all that these consist of."""
-        wholes: dict[str, list[str]] = {}
-        for path, part in self._parts.items():
-            for item in part.parts:
-                wholes.setdefault(item, []).append(path)
+        wholes = self._wholes
         found: dict[str, None] = {}
         above = [path for file in files for path in (file, *wholes.get(file, ())) if is_kustomization(path)]
         while above:
@@ -354,7 +361,7 @@ class _Needed:
                 new = [path for path in inner if path in self._parts and path not in found]
                 found |= dict.fromkeys(new)
                 below += [item, *new]
-        self.kustomizations = [path for path in self._parts if path in found or path in self.kustomizations]
+        self._found.update(found)
 
     def named(self, wanted: Iterable[Name]) -> None:
         """The files with the objects of these names, and with those that these use in turn."""
@@ -377,10 +384,9 @@ class _Needed:
         """The kustomizations that make an object of this name of one with another."""
         kind, text = name
         found = []
-        for path, part in self._parts.items():
-            before, behind = part.affix
+        for path, (before, behind) in self._naming.items():
             inside = text[len(before) : len(text) - len(behind)]
-            made = part.affix != ("", "") and inside and text == f"{before}{inside}{behind}"
+            made = inside and text == f"{before}{inside}{behind}"
             if made and ((kind, inside) in definitions or self._making((kind, inside), definitions)):
                 found.append(path)
         return found
