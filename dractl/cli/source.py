@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
@@ -16,11 +14,12 @@ from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
 from dractl.cluster.state import text_at
+from dractl.garbage import without_collecting
 from dractl.model import Target
 from dractl.model.releases import NEWEST, caveat, is_newer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.cluster import ClusterState
@@ -173,18 +172,6 @@ def with_kinds(words: list[str]) -> list[str]:
     if len(words) < 2 or words[0].lower() not in KINDS or any("/" in word for word in words[1:]):
         return words
     return [f"{words[0]}/{word}" for word in words[1:]]
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Disables garbage collection while a dump is read: its million small objects live until the end, and examining
-    them takes a third of the time. They are not examined later either."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _of_files(sources: Sources, namespace: str | None, release: str | None) -> ClusterState:

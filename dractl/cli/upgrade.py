@@ -14,6 +14,7 @@ from dractl.cli import common, driver_options, source, terminal
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
+from dractl.garbage import without_collecting
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
@@ -89,7 +90,7 @@ def command(
     wanted = driver_options.versions(driver_version or ())
     manifests = _manifests(paths or [])
     errors: list[InputError] = []
-    with source.without_collecting():
+    with without_collecting():
         if files:
             state = _of_files(files, namespace)
         elif hardware or (manifests and start):

@@ -82,7 +82,8 @@ def findings(
         remarks, meant = _remarked(reading, terms, around.namespaces.labels)
         if not _is_other(reading.document, around.files):
             found += _placed(reading, remarks, terms)
-        (patches if reading.patch else whole).append(Meant(manifest(meant or reading.document), reading.number))
+        subject = reading.subject if meant is None else manifest(meant)
+        (patches if reading.patch else whole).append(Meant(subject, reading.number))
     others = Run([*beside, *(item.subject for item in whole)], terms.target, terms.devices)
     for group in _apart(whole, kustomizations):
         if _asked(group, around.files):

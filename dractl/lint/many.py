@@ -7,8 +7,10 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from dractl.garbage import without_collecting
 from dractl.lint import registry
 from dractl.lint.cache import digests_of, key_of
+from dractl.lint.reading import readings
 from dractl.lint.repository import among, others_of, parts_of
 from dractl.lint.run import judge, report_of
 from dractl.lint.size import REPAYS_A_PROCESS, size
@@ -75,11 +77,13 @@ def _share(
     read, kustomizations = read_relevant(entries, alone=named), Kustomizations()
     if hashed:
         yield digests_of(read, kustomizations)
-    inputs = completed(load_relevant(read))
+    with without_collecting():
+        inputs = completed(load_relevant(read))
+        readable = list(readings(inputs.documents, kustomizations))
     del read
     if apart:
-        inputs = among((yield parts_of(inputs, kustomizations)), inputs)
-    yield judge(inputs, terms, kustomizations)
+        inputs, readable = among((yield parts_of(inputs, readable)), inputs, readable, kustomizations)
+    yield judge(inputs, readable, terms, kustomizations)
 
 
 def _shares(entries: Entries, processes: int) -> list[Entries]:

@@ -19,7 +19,6 @@ _DIRECTIVE = re.compile(
     r"|[=^<+X]?\(.*\)\Z"  # Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions
 )
 """Keys of patches and of patterns."""
-_FIRST = "$=^<+X("
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
 _OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
@@ -62,19 +61,15 @@ def _about_a_scalar(violation: Violation) -> bool:
 
 
 def _has_directive(value: Any) -> bool:
-    matches = _DIRECTIVE.match
+    keys: set[object] = set()
     stack = [value]
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
-            for key, child in node.items():
-                if isinstance(key, str) and key[:1] in _FIRST and matches(key):
-                    return True
-                if isinstance(child, (dict, list)):
-                    stack.append(child)
-        else:
-            stack.extend(child for child in node if isinstance(child, (dict, list)))
-    return False
+            keys.update(node)
+            node = node.values()
+        stack += [child for child in node if isinstance(child, dict | list)]
+    return any(map(_is_directive, keys))
 
 
 def _is_directive(key: object) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dractl.lint.model import Manifest, manifest
 from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
 from dractl.manifests.claimspecs import claim_specs
@@ -25,7 +27,7 @@ _OF_PARTS = frozenset({"kustomize.config.k8s.io", "apiextensions.crossplane.io",
 _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
-class Reading(Struct, frozen=True):
+class Reading(Struct, frozen=True, dict=True):
     """A document that concerns DRA, and how it is read; ``number`` counts those of its file.
 
     ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: a chart completes it
@@ -40,6 +42,11 @@ class Reading(Struct, frozen=True):
     values: bool = False
     resources: bool = False
     described: bool = False
+
+    @cached_property
+    def subject(self) -> Manifest:
+        """The document as rules see it."""
+        return manifest(self.document)
 
     def matters(self, violation: Violation) -> bool:
         """True if a violation counts in a document that is read this way."""

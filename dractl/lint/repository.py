@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from dractl import __version__
 from dractl.lint.evidence import Evidence, evidence_of
-from dractl.lint.model import manifest
 from dractl.lint.namespaces import tells_labels
 from dractl.lint.reading import readings
 from dractl.lint.relevance import class_mappings
@@ -153,15 +152,15 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
     if not relevant:
         return Part(state, parts=parts, affix=affix)
     inputs = load_readable([path], changed_files=True, render=lambda _: Rendered(None))
-    found = parts_of(inputs, kustomizations).get(path)
+    found = parts_of(inputs, readings(inputs.documents, kustomizations)).get(path)
     found = found or Part(state)
     return replace(found, state=state, parts=parts, affix=affix)
 
 
-def parts_of(inputs: Inputs, kustomizations: Kustomizations) -> dict[str, Part]:
+def parts_of(inputs: Inputs, readable: Iterable[Reading]) -> dict[str, Part]:
     """What the files of an input define and use, by their names; prose defines nothing for others."""
     read: dict[str, list[Reading]] = {}
-    for reading in readings(inputs.documents, kustomizations):
+    for reading in readable:
         read.setdefault(reading.document.file, []).append(reading)
     written: dict[str, list[Document]] = {}
     for document in inputs.documents:
@@ -193,7 +192,7 @@ def _defined(documents: Iterable[Document], read: Iterable[Reading]) -> Iterator
 def _used(read: Iterable[Reading]) -> Iterator[Name]:
     """What judgements about documents ask others for."""
     for reading in read:
-        subject = manifest(reading.document)
+        subject = reading.subject
         yield _DRIVERS
         for _, name in class_mappings(subject.value):
             yield "DeviceClass", name
@@ -274,15 +273,18 @@ def others_of(shares: Sequence[Mapping[str, Part]]) -> list[tuple[Others, Others
     return found
 
 
-def among(others: tuple[Others, Others], inputs: Inputs) -> Inputs:
-    """A share of an input with what matters to it of the others."""
+def among(
+    others: tuple[Others, Others], inputs: Inputs, readable: Sequence[Reading], kustomizations: Kustomizations
+) -> tuple[Inputs, list[Reading]]:
+    """A share of an input with what matters to it of the others, and how its documents are read."""
     before, after = (load_readable(side.files, changed_files=True) for side in others)
-    return replace(
+    whole = replace(
         inputs,
         documents=(*before.documents, *inputs.documents, *after.documents),
         undecided=(*others[0].undecided, *inputs.undecided, *others[1].undecided),
         around=frozenset((*before.digests, *after.digests)),
     )
+    return whole, [*readings(before.documents, kustomizations), *readable, *readings(after.documents, kustomizations)]
 
 
 def _homes(inputs: Inputs) -> dict[str, set[str]]:

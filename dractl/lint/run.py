@@ -12,7 +12,6 @@ from dractl.lint.evidence import evidence_of
 from dractl.lint.finding import Report
 from dractl.lint.findings import Around, Terms, findings, judged
 from dractl.lint.ignores import ignores
-from dractl.lint.model import manifest
 from dractl.lint.namespaces import namespaces_of
 from dractl.lint.place import from_broken
 from dractl.lint.proof import proven
@@ -66,9 +65,8 @@ class Judged(Struct, frozen=True):
     unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def judge(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Judged:
-    """The findings in an input, with proven fixes."""
-    readable = list(readings(inputs.documents, kustomizations))
+def judge(inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizations: Kustomizations) -> Judged:
+    """The findings in an input whose documents are read so, with proven fixes."""
     written = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
     around = _around(written, inputs)
 
@@ -88,7 +86,7 @@ def judge(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Judge
         if item.document.file.endswith(SUFFIXES):
             prose.setdefault(item.document.file, []).append(item)
     found += findings(of_files, terms, around, kustomizations)
-    beside = [manifest(item.document) for item in of_files if not item.patch] if prose else []
+    beside = [item.subject for item in of_files if not item.patch] if prose else []
     for examples in prose.values():
         documents = [item.document for item in examples]
         found += findings(examples, terms, _around((*written, *documents), inputs), kustomizations, beside)
@@ -126,7 +124,8 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
 
 def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> Report:
     """The report on an input."""
-    return report_of([judge(inputs, terms, kustomizations)], terms)
+    readable = list(readings(inputs.documents, kustomizations))
+    return report_of([judge(inputs, readable, terms, kustomizations)], terms)
 
 
 def _commented(documents: Sequence[Document]) -> list[Source]:

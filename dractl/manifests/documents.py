@@ -75,7 +75,21 @@ class Document:
     ``paged``: its List goes on elsewhere (ListMeta.continue of k8s.io/apimachinery pkg/apis/meta/v1).
     """
 
-    __slots__ = ("_locator", "_prefix", "derived", "file", "index", "origin", "paged", "rendered", "value")
+    __slots__ = (
+        "_locator",
+        "_prefix",
+        "api_version",
+        "derived",
+        "file",
+        "index",
+        "kind",
+        "name",
+        "namespace",
+        "origin",
+        "paged",
+        "rendered",
+        "value",
+    )
 
     def __init__(
         self,
@@ -96,15 +110,13 @@ class Document:
         self.file = file
         self.index = index
         self.value = value
+        self.api_version = _text(value, "apiVersion")
+        self.kind = _text(value, "kind")
+        self.name = _text(value, "metadata", "name")
+        self.namespace = _text(value, "metadata", "namespace")
         self.origin = origin
         self._locator = locator
         self._prefix = prefix
-
-    def _text(self, *path: str) -> str | None:
-        value: Any = self.value
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value if isinstance(value, str) else None
 
     @property
     def built(self) -> bool:
@@ -115,22 +127,6 @@ class Document:
     def editable(self) -> bool:
         """True if the file has its values as they are."""
         return self.rendered is None and not self.derived
-
-    @property
-    def api_version(self) -> str | None:
-        return self._text("apiVersion")
-
-    @property
-    def kind(self) -> str | None:
-        return self._text("kind")
-
-    @property
-    def name(self) -> str | None:
-        return self._text("metadata", "name")
-
-    @property
-    def namespace(self) -> str | None:
-        return self._text("metadata", "namespace")
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -180,6 +176,12 @@ class Document:
 
     def __repr__(self) -> str:
         return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
+
+
+def _text(value: Any, *path: str) -> str | None:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None
 
 
 class Inputs(Struct, frozen=True):

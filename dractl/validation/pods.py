@@ -117,20 +117,21 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
             yield not_found("PC-09", claim, name, f"must be one of the names in pod.spec.resourceClaims{known}", names)
 
 
-def _amounts(place: Place, *, template: bool) -> Iterator[tuple[str, Place, str]]:
-    """Every requested amount: its name, place, and the field that the server names for it."""
+def _amounts(place: Place, *, template: bool) -> Iterator[tuple[str, Place, Place]]:
+    """Every requested amount: its name, place, and the one whose field the server names for it."""
     limits, requests = place.child("limits"), place.child("requests")
     for quantities in (limits, requests):
         for name, _ in quantities.entries():
-            yield name, quantities.key(name), quantities.key(name).field
+            amount = quantities.key(name)
+            yield name, amount, amount
     for name, _ in limits.entries():
         if not template and name not in (requests.value or {}):  # a pod's limit is its request, too
-            yield name, limits.key(name), requests.key(name).field
+            yield name, limits.key(name), requests.key(name)
 
 
 def _names(place: Place, *, template: bool) -> Iterator[Violation]:
     """ValidateContainerResourceName: a resource that is not standard must be an extended one."""
-    for name, amount, field in _amounts(place, template=template):
+    for name, amount, named in _amounts(place, template=template):
         if "/" in name:
             extended = is_native_resource(name) or is_extended_resource_name(name)
             errors = label_key_errors(name) or ([] if extended else ["doesn't follow extended resource name standard"])
@@ -138,7 +139,7 @@ def _names(place: Place, *, template: bool) -> Iterator[Violation]:
             standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")
             errors = [] if standard else ["must be a standard resource for containers"]
         for error in errors:
-            yield invalid("PC-15", amount, error, name, key=True, field=field)
+            yield invalid("PC-15", amount, error, name, key=True, field=named.field)
 
 
 def _names_of_the_whole(place: Place) -> Iterator[Violation]:
@@ -159,18 +160,18 @@ def _quantities(place: Place, *, template: bool) -> Iterator[Violation]:
     They must be whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not restricted like
     that.
     """
-    for name, amount, field in _amounts(place, template=template):
-        yield from _quantity(name, amount, field)
+    for name, amount, named in _amounts(place, template=template):
+        yield from _quantity(name, amount, named)
     limits, requests = place.child("limits"), place.child("requests")
     for name, _ in requests.entries():
         yield from _request_and_limit(name, requests, limits)
 
 
-def _quantity(name: str, place: Place, field: str) -> Iterator[Violation]:
+def _quantity(name: str, place: Place, named: Place) -> Iterator[Violation]:
     if place.quantity.sign() < 0:
-        yield invalid("PC-13", place, "must be greater than or equal to 0", field=field)
+        yield invalid("PC-13", place, "must be greater than or equal to 0", field=named.field)
     if is_extended_resource_name(name) and place.quantity.milli_value() % 1000 != 0:
-        yield invalid("PC-13", place, "must be an integer", field=field)
+        yield invalid("PC-13", place, "must be an integer", field=named.field)
 
 
 def _request_and_limit(name: str, requests: Place, limits: Place) -> Iterator[Violation]:

@@ -54,6 +54,7 @@ pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from dractl.lint.advice import Advice
     from dractl.lint.model import Run
     from dractl.lint.published import Read, Row
+    from dractl.model import Target
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -143,11 +145,7 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
         if inside != [read.lookup] or call is None or part.start != read.lookup.start:
             continue
         meant = [value for value in known if call["word"].lower() in value.lower()]
-        program = environment(run.target, "stored").compile(part.text)
-        if not meant or not program.ok:
-            continue
-        devices = (Device({"name": "device", "attributes": {row.name: {"string": value}}}) for value in known)
-        if all(program.evaluate(read.driver.name, device) is False for device in devices):
+        if meant and _holds_for_none(part.text, run.target, read.driver.name, row.name, known):
             yield replace(
                 read.advice(
                     f"this is true for no known {row.name}, such as {meant[0]}",
@@ -156,6 +154,14 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
                 offset=part.start,
                 end=part.end,
             )
+
+
+@lru_cache
+def _holds_for_none(text: str, target: Target, name: str, attribute: str, known: tuple[str, ...]) -> bool:
+    """True if a condition is false for every device of a driver whose attribute has one of the known values."""
+    program = environment(target, "stored").compile(text)
+    devices = (Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in known)
+    return program.ok and all(program.evaluate(name, device) is False for device in devices)
 
 
 def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no-untyped-def]
