@@ -14,6 +14,8 @@ from dractl.lint.finding import Edit, TextFix
 from dractl.lint.hints import rewritten
 from dractl.lint.standard import qualified
 from dractl.manifests import Position
+from dractl.objects import mapping
+from dractl.objects.pods import PodSpec
 from dractl.validation.formats import label_errors
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     if violation.key:
         return None
     if violation.nearest is None:
-        meant = _among(written, violation) or _respelled(written, violation)
+        meant = _among(written, violation) or _left(document, violation) or _respelled(written, violation)
         return (
             replacement(document, Replacement(f"replace by {meant}", violation.path, meant, safe=False))
             if meant
@@ -161,6 +163,17 @@ def _among(written: str, violation: Violation) -> str | None:
     subrequests = [name for name in violation.allowed if name.partition("/")[2] == written]
     meant = subrequests or violation.allowed
     return meant[0] if len(meant) == 1 else None
+
+
+def _left(document: Document, violation: Violation) -> str | None:
+    """The only claim of a pod, if no container names it."""
+    container = violation.path[:-4]  # its resources, claims, number, name
+    if violation.rule != "PC-09" or len(violation.allowed) != 1 or len(container) < 2:
+        return None
+    path = container[:-2] if isinstance(container[-1], int) else container[:-1]
+    pod = PodSpec(document, path, mapping(document.at(path)))
+    named = {claim.get("name") for _, claim in pod.uses}
+    return violation.allowed[0] if named.isdisjoint(violation.allowed) else None
 
 
 def _is_judged(document: Document, path: Path) -> bool:

@@ -45,6 +45,9 @@ def hint(document: Document, violation: Violation, target: Target) -> str | None
             from dractl.lint.cel_hints import of_cost
 
             return of_cost(document.at(violation.path), target)
+        case "RC-19" if document.namespace:
+            label = violation.message.partition("`")[2].partition(":")[0]
+            return f'add {label}: "true" to metadata.labels of the Namespace {document.namespace}'
         case "RC-22" | "RC-23" if meant := qualified(document.at(violation.path)):
             return f"did you mean {meant}?"
         case "RC-24" if "multiple fields" in violation.message:  # what the API server says where neither is set

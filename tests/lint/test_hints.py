@@ -7,7 +7,7 @@ import pytest
 from dractl.lint import lint
 from dractl.manifests import load
 from dractl.model import Target
-from tests.lint.written import claim, device_class, found, pod, published
+from tests.lint.written import claim, device_class, documents, found, pod, published
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,16 @@ def test_a_claim_of_a_container_is_a_map_that_the_pod_lists() -> None:
         changed = text.replace("[{name: gpu}]", written)
         (finding,) = [f for f in lint(load(["-"], stdin=changed.encode()), Target.of()).findings if f.api]
         assert (finding.help or "").startswith(said)
+
+
+def test_the_label_that_admin_access_needs() -> None:
+    access = claim("gpu CLASS {allocationMode: All, adminAccess: true}").replace(
+        "{name: gpus}", "{name: m, namespace: ml}"
+    )
+    text = documents("apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n", access)
+    helps = [
+        item.help
+        for item in lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
+        if item.code == "DRA119"
+    ]
+    assert helps == ['add resource.kubernetes.io/admin-access: "true" to metadata.labels of the Namespace ml']

@@ -86,12 +86,25 @@ def test_a_fix_within_an_expression_keeps_the_text_yaml(tmp_path: Path, quote: s
     assert selector["cel"]["expression"].endswith(f"&& {expression}")
 
 
-def objects(text: str) -> Iterator[dict[str, Any]]:
-    """Those that every server knows."""
-    for value in yaml.safe_load_all(text):
-        if value["apiVersion"] in SERVED:
-            value["metadata"].pop("namespace", None)
-            yield value
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Those that every server knows, those within others too, and the pods that other kinds make."""
+    if isinstance(value, list):
+        for item in value:
+            yield from objects(item)
+    elif isinstance(value, dict) and value.get("apiVersion") in SERVED and "kind" in value:
+        named = {"name": "inside", **value.get("metadata", {})}
+        named.pop("namespace", None)
+        yield {**value, "metadata": named}
+    elif isinstance(value, dict) and isinstance(value.get("containers"), list):
+        containers = [{"name": f"c{at}", **item} for at, item in enumerate(value["containers"])]
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "made"},
+            "spec": {**value, "containers": containers},
+        }
+    elif isinstance(value, dict):
+        yield from objects(list(value.values()))
 
 
 @pytest.mark.oracle
@@ -106,7 +119,7 @@ def test_a_server_takes_what_the_fixes_make(whole: Path, tmp_path: Path, record_
         for name, text in {**CASES, **seeded}.items():
             done = fixed(tmp_path / "one", text)
             left = any(item.api for item in found(tmp_path / "one", done))
-            answers = [create(cluster, value) for value in objects(done)]
+            answers = [create(cluster, value) for value in objects(list(yaml.safe_load_all(done)))]
             assert left or all(status == 201 for status, _, _ in answers), (name, answers)
             taken += sum(status == 201 for status, _, _ in answers)
     record_property("cases", taken)
