@@ -9,13 +9,10 @@ import sys
 import tempfile
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 if sys.platform != "win32":
     import fcntl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator
 
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
 """Errors of a file that is mounted alone, or in a folder that cannot be written to."""

@@ -7,23 +7,18 @@ nodes that have equally many.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from dractl.alignment.aligner import Aligner
 from dractl.alignment.distance import kind
+from dractl.allocation import DeviceID
 from dractl.cluster.devices import result_device
 from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.topology.fabric import cliques
 from dractl.topology.rails import rails
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.alignment.aligner import Aligner
-    from dractl.allocation import DeviceID
-
-    Raw = Mapping[str, Any]
 
 _CLIQUE = "nvidia.com/gpu.clique"
 

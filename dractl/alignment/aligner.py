@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from dractl.alignment.best import Best, Grid, TooMany, best, taken
-from dractl.alignment.distance import KINDS, NOWHERE, SAME, Levels, distance, kind, place
+from dractl.alignment.distance import KINDS, NOWHERE, SAME, Distance, Levels, Place, distance, kind, place
 from dractl.alignment.improvement import candidates
-from dractl.alignment.pairing import paired
-from dractl.alignment.quality import Alignment, Pair, counted, levels, share
+from dractl.alignment.pairing import Positions, paired
+from dractl.alignment.quality import Alignment, Constraint, Pair, counted, levels, share
 from dractl.allocation import AllocatedState, Allocator, DeviceID
 from dractl.allocation.faults import AttemptFailed
 from dractl.cluster.devices import Devices, result_device
 from dractl.cluster.state import maps_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.alignment.distance import Distance, Place
-    from dractl.alignment.pairing import Positions
-    from dractl.alignment.quality import Constraint
-    from dractl.model import Node, ResourceClaim
-    from dractl.scheduler.attempt import Scheduler
-
-    Raw = Mapping[str, Any]
+from dractl.model import Node, ResourceClaim
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
 
 _UNKNOWN = "it depends on levels that nothing tells"
 _DEVICES = 64  # of one kind, of one pod; a claim has at most 32

@@ -7,21 +7,15 @@ taints hold as they do for the scheduler.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.alignment.pairing import paired
-from dractl.allocation.problem import bits
+from dractl.alignment.pairing import Positions, paired
+from dractl.allocation.build import Built
+from dractl.allocation.problem import Problem, Slot, bits
 from dractl.allocation.search import Abort, NoSolution, Solution, search
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from dractl.alignment.pairing import Positions
-    from dractl.allocation.build import Built
-    from dractl.allocation.problem import Problem, Slot
 
 _BUDGET = 30_000  # steps: choices of places, and
 _SEARCHED = 5  # for each search; some seconds in all

@@ -6,20 +6,17 @@ Levels are those of ``nvidia-smi topo -m`` and two of our own, for what slices t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 
 from dractl.discovery.publication import address
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.facts.resources import hardware
+from dractl.model import Device
 from dractl.topology.levels import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model import Device
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 Source = Literal["slices", "snapshot", "hardware"]
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
 from dractl.alignment.aligner import Aligner
+from dractl.alignment.quality import Alignment
 from dractl.cluster.pods import ended
-from dractl.cluster.state import map_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from dractl.alignment.quality import Alignment
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.scheduler.attempt import Scheduler
-
-    Raw = Mapping[str, Any]
+from dractl.cluster.state import ClusterState, Key, map_at, text_at
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
 
 
 class Use(Struct, frozen=True):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import gcd
-from typing import TYPE_CHECKING, Any
 
 from dractl.alignment.quality import Constraint
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 
 def candidates(claim: Raw, requests: Sequence[Sequence[str]]) -> Iterator[tuple[Constraint, Raw]]:

@@ -6,11 +6,8 @@ next. Compared are the positions from far to near, as tuples.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 Positions = tuple[int, ...]
 """Positions of pairs, the farthest first."""

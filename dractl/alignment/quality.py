@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dractl.alignment.distance import level_of
-from dractl.alignment.pairing import at_least_as_near
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.alignment.distance import Distance
-    from dractl.alignment.pairing import Positions
+from dractl.alignment.distance import Distance, level_of
+from dractl.alignment.pairing import Positions, at_least_as_near
 
 Share = tuple[float, float]
 """The lowest and the highest part that is possible; equal where every level is known."""

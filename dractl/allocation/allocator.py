@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from dractl.allocation.build import Builder, Built
 from dractl.allocation.devices import NodeDevices
 from dractl.allocation.faults import AttemptFailed, Fault
-from dractl.allocation.features import BUGS
+from dractl.allocation.features import BUGS, Behaviour, Features
 from dractl.allocation.matching import Matcher
 from dractl.allocation.pools import SliceIndex
+from dractl.allocation.problem import Problem
 from dractl.allocation.result import (
     Allocated,
     Cost,
@@ -22,20 +22,12 @@ from dractl.allocation.result import (
     Verdict,
     allocation_results,
 )
-from dractl.allocation.search import Abort, NoSolution, OutOfBudget, Solution, search
+from dractl.allocation.search import Abort, NoSolution, Outcome, OutOfBudget, Solution, search
 from dractl.allocation.state import AllocatedState
 from dractl.allocation.survey import Survey
 from dractl.allocation.surveyor import survey
 from dractl.errors import UsageError
-from dractl.model import Node, ResourceClaim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.allocation.features import Behaviour, Features
-    from dractl.allocation.problem import Problem
-    from dractl.allocation.search import Outcome
-    from dractl.model import DeviceClass, ResourceSlice
+from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice
 
 DEFAULT_BUDGET = 300_000
 """Devices and requests that a search examines before it gives up; a few seconds of work."""

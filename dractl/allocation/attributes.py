@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from dractl.allocation.derived import DerivedAttributes, DerivedFault
-from dractl.allocation.problem import FAULT, OPAQUE
-
-if TYPE_CHECKING:
-    from dractl.allocation.features import Behaviour, Features
-    from dractl.allocation.matching import Matcher
-    from dractl.allocation.pools import PoolDevice
-    from dractl.allocation.problem import Scalar, Value
-    from dractl.model import DeviceAttribute
+from dractl.allocation.features import Behaviour, Features
+from dractl.allocation.matching import Matcher
+from dractl.allocation.pools import PoolDevice
+from dractl.allocation.problem import FAULT, OPAQUE, Scalar, Value
+from dractl.model import DeviceAttribute
 
 
 def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:

@@ -5,18 +5,13 @@ Every bound is a proof: it rules out only what has no solution. Devices that can
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dractl.allocation.problem import OPAQUE, bits
+from dractl.allocation.holdings import Holdings
+from dractl.allocation.problem import OPAQUE, Charge, Constraint, Problem, Scalar, Slot, bits
 from dractl.allocation.symmetry import Symmetry
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from dractl.allocation.holdings import Holdings
-    from dractl.allocation.problem import Charge, Constraint, Problem, Scalar, Slot
 
 
 class Rest(Struct, frozen=True, gc=False):

@@ -6,41 +6,33 @@ are checked in order, and the first invalid one ends the attempt.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.allocation.attributes import AttributeReader
 from dractl.allocation.capacity import CapacityFault, Unfit, nano
 from dractl.allocation.counters import build_counters
-from dractl.allocation.devices import NODE_OPERATIONS
-from dractl.allocation.faults import AttemptFailed, Fault
-from dractl.allocation.matching import Criteria, Failure
-from dractl.allocation.pools import reached_from
-from dractl.allocation.problem import Constraint, Problem, Rules, Slot, Vector
+from dractl.allocation.devices import NODE_OPERATIONS, NodeDevices, Offer
+from dractl.allocation.faults import AttemptFailed, Fault, FaultKind
+from dractl.allocation.features import Behaviour, Features
+from dractl.allocation.matching import Answer, Criteria, Failure, Matcher
+from dractl.allocation.pools import Pool, PoolDevice, reached_from
+from dractl.allocation.problem import Constraint, ConstraintKind, Problem, Rules, Slot, Value, Vector
+from dractl.allocation.state import DeviceID
+from dractl.model import (
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    Quantity,
+    ResourceClaim,
+)
 from dractl.model.names import RequestRef
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.allocation.devices import NodeDevices, Offer
-    from dractl.allocation.faults import FaultKind
-    from dractl.allocation.features import Behaviour, Features
-    from dractl.allocation.matching import Answer, Matcher
-    from dractl.allocation.pools import Pool, PoolDevice
-    from dractl.allocation.problem import ConstraintKind, Value
-    from dractl.allocation.state import DeviceID
-    from dractl.model import (
-        DeviceClass,
-        DeviceConstraint,
-        DeviceRequest,
-        DeviceSubRequest,
-        DeviceToleration,
-        ExactDeviceRequest,
-        Quantity,
-        ResourceClaim,
-    )
 
 RESULTS_MAX = 32
 

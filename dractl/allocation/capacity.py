@@ -6,17 +6,14 @@ numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
+from dractl.model import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from dractl.model.names import without_domain
 from dractl.model.quantity import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 
 _MAX = (1 << 63) - 1
 _NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"

@@ -6,14 +6,10 @@ k8s.io/dynamic-resource-allocation/structured/internal/*/{allocator_*,constraint
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Hashable
+from typing import Protocol, cast
 
-from dractl.allocation.problem import FAULT, OPAQUE
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from dractl.allocation.problem import Constraint, Scalar, Slot, Value
+from dractl.allocation.problem import FAULT, OPAQUE, Constraint, Scalar, Slot, Value
 
 
 class ConstraintFault(Exception):

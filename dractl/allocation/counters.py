@@ -6,22 +6,17 @@ k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Mapping
 
 from msgspec import Struct
 
 from dractl.allocation.capacity import nano
+from dractl.allocation.devices import NodeDevices
+from dractl.allocation.features import Behaviour
+from dractl.allocation.pools import Pool, PoolDevice
 from dractl.allocation.problem import Charge, Ledger, bits
-from dractl.allocation.state import DeviceID
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
-
-    from dractl.allocation.devices import NodeDevices
-    from dractl.allocation.features import Behaviour
-    from dractl.allocation.pools import Pool, PoolDevice
-    from dractl.allocation.state import AllocatedState
-    from dractl.model import Device, Quantity, ResourceSlice
+from dractl.allocation.state import AllocatedState, DeviceID
+from dractl.model import Device, Quantity, ResourceSlice
 
 NO_GROUP = frozenset({""})
 """Groups of allocated devices that exclude one another: no device may join them."""

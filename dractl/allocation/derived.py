@@ -5,16 +5,14 @@ EvaluateDerivedAttribute and valToDeviceAttribute in k8s.io/dynamic-resource-all
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.cel import EvalError, attribute_environment
 from dractl.cel.values import Uint
+from dractl.model import Device
+from dractl.model.releases import Target
 from dractl.model.slices import DeviceAttribute
 from dractl.model.version import Version
-
-if TYPE_CHECKING:
-    from dractl.model import Device
-    from dractl.model.releases import Target
 
 
 class DerivedFault(ValueError):

@@ -6,23 +6,19 @@ bit per device, and the survey puts the meaning of a bit into words.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.allocation.capacity import Arithmetic, CapacityFault, Unfit, consumption, nano
+from dractl.allocation.features import Behaviour, Features
+from dractl.allocation.pools import Pool, PoolDevice
+from dractl.allocation.problem import Vector
+from dractl.allocation.state import AllocatedState
 from dractl.allocation.taints import preventing
+from dractl.model import Device, DeviceTaint, DeviceToleration, Node, Quantity
 from dractl.model.names import without_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.allocation.features import Behaviour, Features
-    from dractl.allocation.pools import Pool, PoolDevice
-    from dractl.allocation.problem import Vector
-    from dractl.allocation.state import AllocatedState
-    from dractl.model import Device, DeviceTaint, DeviceToleration, Node, Quantity
 
 NODE_OPERATIONS = "DRAOptionalNodeOperations"
 _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")

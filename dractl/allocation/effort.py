@@ -3,15 +3,10 @@ allocateOne (dynamic-resource-allocation/structured), estimated."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-from dractl.allocation.bounds import union
-
-if TYPE_CHECKING:
-    from dractl.allocation.bounds import Bounds
-    from dractl.allocation.holdings import Holdings
+from dractl.allocation.bounds import Bounds, union
+from dractl.allocation.holdings import Holdings
 
 _HUGE = 1e18
 

@@ -6,11 +6,14 @@ k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache (1.37; alph
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.allocation.features import Features
+from dractl.model import Container, DeviceClass, Node, Pod, Quantity
 from dractl.model.claims import (
     DeviceClaim,
     DeviceRequest,
@@ -21,12 +24,6 @@ from dractl.model.claims import (
 )
 from dractl.model.core import ContainerExtendedResourceRequest
 from dractl.model.meta import ObjectMeta
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.allocation.features import Features
-    from dractl.model import Container, DeviceClass, Node, Pod, Quantity
 
 CLAIM_NAME: Final = "<extended-resources>"
 """The name that the scheduler's messages give the claim, which exists in its memory only."""

@@ -6,13 +6,12 @@ prints it, so it is composed where the fault is found and never parsed afterward
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from dractl.allocation.state import DeviceID
-    from dractl.model.names import RequestRef
+from dractl.allocation.state import DeviceID
+from dractl.model.names import RequestRef
 
 FaultKind = Literal[
     "class-unnamed",  # the request names no device class, or is of a type unknown to this release

@@ -6,8 +6,9 @@ enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go). He
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -15,9 +16,6 @@ from dractl.errors import Unsupported, UsageError
 from dractl.facts.kubernetes import Bug as Bug, kubernetes
 from dractl.model.nearest import nearest
 from dractl.model.releases import GATES, RELEASES, Target, came_with, has_change, patch_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 Variant = Literal["stable", "incubating", "experimental"]
 VARIANTS: Final[tuple[Variant, ...]] = ("stable", "incubating", "experimental")

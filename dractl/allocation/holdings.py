@@ -6,14 +6,12 @@ with the bugs of the releases that leak on the way back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from dractl.allocation.constraints import ConstraintFault, tracker
-
-if TYPE_CHECKING:
-    from dractl.allocation.problem import Problem, Vector
+from dractl.allocation.problem import Problem, Vector
 
 AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
 

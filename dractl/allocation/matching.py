@@ -6,18 +6,13 @@ kept until the search reaches the device, which is when the scheduler encounters
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-from dractl.cel import EvalError, environment, require
+from dractl.allocation.features import Behaviour, Features
+from dractl.allocation.pools import Pool, PoolDevice
+from dractl.cel import EvalError, Program, environment, require
 from dractl.model.releases import Target
 from dractl.model.slices import Device
-
-if TYPE_CHECKING:
-    from dractl.allocation.features import Behaviour, Features
-    from dractl.allocation.pools import Pool, PoolDevice
-    from dractl.cel import Program
 
 _HINT = (  # cel/errors.go EnhanceRuntimeError
     ". consider using CEL optional chaining (.? followed by orValue()) "

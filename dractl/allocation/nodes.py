@@ -7,12 +7,9 @@ k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from dractl.model import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
 _INTEGER = re.compile(r"[+-]?0*(?P<digits>[0-9]+)")
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")

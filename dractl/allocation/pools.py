@@ -6,7 +6,8 @@ dropped silently, and so is a whole pool whose newest slices are all for other n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -17,16 +18,12 @@ from dractl.allocation.faults import (
     DuplicateCounterSet,
     DuplicateDevice,
     Fault,
+    PoolFault,
 )
+from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.nodes import SelectorFault, node_matches
 from dractl.allocation.state import DeviceID
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from dractl.allocation.faults import PoolFault
-    from dractl.allocation.features import Behaviour, Features
-    from dractl.model import Device, Node, Quantity, ResourceSlice
+from dractl.model import Device, Node, Quantity, ResourceSlice
 
 PoolID = tuple[str, str]
 

@@ -6,12 +6,10 @@ Two nodes whose devices differ only in parts that nothing reads make equal probl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterator
+from typing import Final, Literal
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Vector = tuple[int, ...]
 

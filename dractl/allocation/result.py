@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
+from dractl.allocation.build import Asked, Built
 from dractl.allocation.faults import AttemptFailed, Fault
+from dractl.allocation.features import Behaviour
+from dractl.allocation.pools import PoolDevice
+from dractl.allocation.search import Solution
+from dractl.model import Node, ResourceClaim
 from dractl.model.claims import (
     AllocationResult,
     DeviceAllocationConfiguration,
@@ -14,15 +20,6 @@ from dractl.model.claims import (
     DeviceRequestAllocationResult,
 )
 from dractl.model.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.allocation.build import Asked, Built
-    from dractl.allocation.features import Behaviour
-    from dractl.allocation.pools import PoolDevice
-    from dractl.allocation.search import Solution
-    from dractl.model import Node, ResourceClaim
 
 SHARE_ID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 """Stands for the random UUID of a share."""

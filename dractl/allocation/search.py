@@ -10,19 +10,15 @@ failure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Hashable
+from typing import Final
 
 from msgspec import Struct
 
 from dractl.allocation import effort
 from dractl.allocation.bounds import Bounds
 from dractl.allocation.holdings import Aborted, AbortReason, Holdings, Undo
-from dractl.allocation.problem import FAULT, bits
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from dractl.allocation.problem import Problem
+from dractl.allocation.problem import FAULT, Problem, bits
 
 RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
 

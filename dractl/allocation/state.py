@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.allocation.features import Features
-    from dractl.model import Quantity, ResourceClaim
+from dractl.allocation.features import Features
+from dractl.model import Quantity, ResourceClaim
 
 
 class DeviceID(Struct, frozen=True, order=True):

@@ -7,14 +7,13 @@ order in which the scheduler checks a device.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from dractl.allocation.faults import Fault, PoolFault
-    from dractl.allocation.state import DeviceID
-    from dractl.model.names import RequestRef
+from dractl.allocation.faults import Fault, PoolFault
+from dractl.allocation.state import DeviceID
+from dractl.model.names import RequestRef
 
 StageName = Literal[
     "class-selector",  # one stage for each selector of the class

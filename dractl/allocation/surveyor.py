@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from dractl.allocation.attributes import lookup
+from dractl.allocation.build import Asked, Builder
 from dractl.allocation.capacity import CapacityFault, Unfit, nano
-from dractl.allocation.counters import build_counters
+from dractl.allocation.counters import Counters, build_counters
 from dractl.allocation.devices import NODE_OPERATIONS
 from dractl.allocation.faults import AttemptFailed
 from dractl.allocation.matching import Failure
 from dractl.allocation.nodes import SelectorFault, node_matches
+from dractl.allocation.pools import Pool, PoolDevice, PoolID
+from dractl.allocation.problem import Charge, Value
+from dractl.allocation.state import DeviceID
 from dractl.allocation.survey import (
     ConstraintSurvey,
     Loss,
     PoolSurvey,
     RequestSurvey,
     Stage,
+    StageName,
     Survey,
     ValueGroup,
 )
+from dractl.model import ResourceClaim
 from dractl.model.names import RequestRef
 from dractl.model.quantity import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dractl.allocation.build import Asked, Builder
-    from dractl.allocation.counters import Counters
-    from dractl.allocation.pools import Pool, PoolDevice, PoolID
-    from dractl.allocation.problem import Charge, Value
-    from dractl.allocation.state import DeviceID
-    from dractl.allocation.survey import StageName
-    from dractl.model import ResourceClaim
 
 
 def survey(builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]) -> Survey:

@@ -8,16 +8,11 @@ the search need not be tried again if that much is equal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 
-from dractl.allocation.problem import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from dractl.allocation.problem import Charge, Problem
+from dractl.allocation.problem import Charge, Problem, bits
 
 
 class Block(Struct, frozen=True):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cel import environment
+from dractl.allocation.features import Features
+from dractl.cel import Program, environment
+from dractl.model import DeviceClass, DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceSlice
 from dractl.model.releases import Target
 from dractl.model.slices import Device
 from dractl.model.taints import DeviceTaintSelector
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.allocation.features import Features
-    from dractl.cel import Program
-    from dractl.model import DeviceClass, DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceSlice
 
 _PREVENT = ("NoSchedule", "NoExecute")
 

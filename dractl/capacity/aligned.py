@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.alignment import Aligner
+from dractl.alignment import Aligner, Alignment
 from dractl.alignment.best import TooMany
 from dractl.alignment.improvement import candidates
+from dractl.alignment.quality import Constraint
+from dractl.allocation import DeviceID, Features
 from dractl.allocation.faults import AttemptFailed
 from dractl.capacity.copies import of_claim
-from dractl.capacity.placing import COPIES, place
+from dractl.capacity.placing import COPIES, Fit, place
 from dractl.cluster.state import text_at
+from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from dractl.alignment import Alignment
-    from dractl.alignment.quality import Constraint
-    from dractl.allocation import DeviceID, Features
-    from dractl.capacity.placing import Fit
-
-    Raw = Mapping[str, Any]
 
 
 class Aligned(Struct, frozen=True):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dractl.allocation import Allocated, as_json
 from dractl.cluster.podgroups import shared_claims
-from dractl.cluster.state import list_at, map_at, text_at
+from dractl.cluster.state import ClusterState, list_at, map_at, text_at
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.preenqueue import enter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import ClusterState
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.verdict import NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import NodeVerdict
 
 # The scheduler of a release with binding conditions writes it; what matters is that it is there.
 _ALLOCATED_AT = "2000-01-01T00:00:00Z"

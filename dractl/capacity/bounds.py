@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from dractl.allocation import DeviceID
+from dractl.allocation.survey import RequestSurvey
 from dractl.cluster.devices import Devices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.allocation.survey import RequestSurvey
-    from dractl.model import ResourceClaim
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.verdict import NodeVerdict
+from dractl.model import ResourceClaim
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.verdict import NodeVerdict
 
 _NODES = 200  # that are surveyed where devices are not of one node each
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Mapping
+from typing import Any
 
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.kinds import KINDS
-from dractl.cluster.state import map_at, text_at
+from dractl.cluster.state import ClusterState, Key, map_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
+from dractl.objects import Raw
 from dractl.scheduler.attempt import nodes_of
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import pod_requests
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
 
 _KINDS = ("Pod", "Node", "ResourceClaim")
 

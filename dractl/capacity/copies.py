@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.cluster.kinds import kind_of, not_found
 from dractl.cluster.podgroups import shared_claims
-from dractl.cluster.state import at, map_at, maps_at
+from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import hardware
 from dractl.model import pod_templates
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 NAMED = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
 """Kinds of what a name without a kind may mean, in the order in which they are looked for."""

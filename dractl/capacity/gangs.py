@@ -7,26 +7,19 @@ with a topology constraint is tried on the nodes of one domain after the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from dractl.capacity.replicas import first_of
+from dractl.allocation import Features
+from dractl.capacity.replicas import Together, first_of
+from dractl.cluster.podgroups import PodGroup
 from dractl.cluster.pods import scheduler_name
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.verdict import Attempt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.allocation import Features
-    from dractl.capacity.replicas import Together
-    from dractl.cluster.podgroups import PodGroup
-    from dractl.cluster.state import ClusterState
-
-    Raw = Mapping[str, Any]
 
 
 class NoGroup(Struct, frozen=True):

@@ -7,18 +7,14 @@ plugins/dynamicresources/dynamicresources.go), so it may allocate a device that 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from dractl.allocation import Features
 from dractl.capacity.inventory import inventory
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.allocation import Features
-    from dractl.capacity.placing import Fit, NodeFit
-    from dractl.capacity.plugins import HandedOut
+from dractl.capacity.placing import Fit, NodeFit
+from dractl.capacity.plugins import HandedOut
 
 
 def without(found: Fit, handed: Sequence[HandedOut], features: Features) -> Fit:

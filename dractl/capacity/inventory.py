@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import AllocatedState, DeviceID, apply_taint_rules
+from dractl.allocation import AllocatedState, DeviceID, Features, apply_taint_rules
 from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
 from dractl.cel import EvalError, environment
-from dractl.cluster.devices import Devices, ready_devices, result_device
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
-from dractl.model import Quantity, Target
+from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
+from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
+from dractl.model import Device, DeviceClass, Quantity, ResourceSlice, Target
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+PoolID = tuple[str, str]
 
-    from dractl.allocation import Features
-    from dractl.cluster.devices import Holder
-    from dractl.cluster.state import ClusterState
-    from dractl.model import Device, DeviceClass, ResourceSlice
-
-    PoolID = tuple[str, str]
 
 State = Literal["free", "unknown", "held", "shared", "blocked", "tainted", "incomplete", "stale", "gone"]
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping
 
 from msgspec import Struct
 
 from dractl.capacity.copies import shares_claims
 from dractl.cluster.pods import ended
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.model import Quantity
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.node_filters import NodeFilters
-from dractl.scheduler.snapshot import NodeInfo, units
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.snapshot import Snapshot
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.snapshot import NodeInfo, Snapshot, units
+from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 
 class Islands(Struct, frozen=True):

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import Allocated, Exhausted
+from dractl.allocation import Allocated, Exhausted, Features
 from dractl.capacity.bounds import at_most
+from dractl.capacity.copies import Copies
 from dractl.capacity.islands import Islands
-from dractl.capacity.placing import COPIES, admitted
+from dractl.capacity.placing import COPIES, Fit, admitted
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-
-    from dractl.allocation import Features
-    from dractl.capacity.copies import Copies
-    from dractl.capacity.placing import Fit
-    from dractl.scheduler.verdict import NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import NodeVerdict
 
 
 class Most(Struct, frozen=True):

@@ -9,29 +9,22 @@ chance in kube-scheduler, and here it is the node with the fewest copies.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from msgspec import Struct
 
+from dractl.allocation import Features
 from dractl.capacity.binding import bound, moved
+from dractl.capacity.copies import Copies
 from dractl.capacity.islands import Islands
-from dractl.cluster.state import maps_at, text_at
+from dractl.capacity.plugins import HandedOut
+from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.model.order import natural
+from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.quota import forbidden, room
-from dractl.scheduler.verdict import Attempt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
-
-    from dractl.allocation import Features
-    from dractl.capacity.copies import Copies
-    from dractl.capacity.plugins import HandedOut
-    from dractl.cluster.state import ClusterState
-    from dractl.scheduler.stops import Stop
-    from dractl.scheduler.verdict import NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.stops import Stop
+from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 BUDGET = 100_000
 """Attempts on one node after which placing ends undecided; some tens of seconds."""

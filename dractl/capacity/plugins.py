@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from msgspec import Struct
 
 from dractl.cluster.pods import ended
-from dractl.cluster.state import map_at, text_at
+from dractl.cluster.state import ClusterState, map_at, text_at
 from dractl.facts.resources import by_name, drivers_of
 from dractl.scheduler.snapshot import pod_requests, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import ClusterState
-
-    Raw = Mapping[str, Any]
 
 
 class PluginRow(Struct, frozen=True):

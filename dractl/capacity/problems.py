@@ -4,25 +4,19 @@ can use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dractl.capacity.inventory import PoolRow, Stock
+from dractl.capacity.plugins import PluginRow
 from dractl.cluster.kubelet import unhealthy
 from dractl.cluster.paste import command
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, list_at, map_at, maps_at, text_at
 from dractl.facts.resources import drivers_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.capacity.inventory import PoolRow, Stock
-    from dractl.capacity.plugins import PluginRow
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 
 class NextStep(Struct, frozen=True):

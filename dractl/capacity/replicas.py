@@ -6,27 +6,21 @@ that differ, such as a leader and its workers, are placed in turn; other orders 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from itertools import islice, permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from dractl.allocation import Features
 from dractl.capacity.binding import bound
 from dractl.capacity.copies import Copies
-from dractl.capacity.packing import most
+from dractl.capacity.packing import Most, most
 from dractl.capacity.placing import free_nodes, place
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
-
-    from dractl.allocation import Features
-    from dractl.capacity.packing import Most
-    from dractl.cluster.state import ClusterState
-    from dractl.scheduler.verdict import Attempt
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import Attempt
 
 _ORDERS = 24  # of kinds of pods that are tried: all of four kinds
 # Fields and labels that tell replicas of one workload apart and change nothing about where they can run.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dractl.capacity.copies import NAMED, of_claim
-from dractl.capacity.inventory import PCIE_ROOT, inventory
+from dractl.allocation import Features
+from dractl.capacity.copies import NAMED, Copies, of_claim
+from dractl.capacity.inventory import PCIE_ROOT, DeviceRow, Stock, inventory
+from dractl.cluster.state import ClusterState
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
 from dractl.model.shapes import MIG, mig_selector, parse, request_name
-
-if TYPE_CHECKING:
-    from dractl.allocation import Features
-    from dractl.capacity.copies import Copies
-    from dractl.capacity.inventory import DeviceRow, Stock
-    from dractl.cluster.state import ClusterState
 
 _MIG_CLASS = "mig.nvidia.com"
 _SELECTORS = {"rdma": 'device.attributes["dra.net"].?rdma.orValue(false)'}

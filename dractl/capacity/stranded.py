@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from dractl.allocation import DeviceID, Survey
 from dractl.capacity.inventory import PCIE_ROOT
+from dractl.capacity.placing import Fit
 from dractl.cluster.devices import Devices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dractl.allocation import DeviceID, Survey
-    from dractl.capacity.placing import Fit
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.verdict import NodeVerdict
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.verdict import NodeVerdict
 
 
 class Stranded(Struct, frozen=True):

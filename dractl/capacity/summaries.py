@@ -6,18 +6,13 @@ counters that they are worked out from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dractl.model import Quantity
+from dractl.model import Device, Quantity, ResourceSlice
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.model import Device, ResourceSlice
-
-    CounterName = tuple[str, str]  # counter set, counter
+CounterName = tuple[str, str]  # counter set, counter
 
 
 class Amount(Struct, frozen=True):

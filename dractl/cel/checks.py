@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, MapLiteral, Node, StructLiteral, element
@@ -19,11 +19,9 @@ from dractl.cel.functions.dispatch import dispatcher
 from dractl.cel.functions.formatting import parse, wrong_type
 from dractl.cel.functions.regex import BadPattern, compiled
 from dractl.cel.functions.time import parse_duration, parse_timestamp
+from dractl.cel.issues import Issue
 from dractl.cel.places import expected_bool, issue_at, may_be_bool, short_type
 from dractl.cel.values import CelError
-
-if TYPE_CHECKING:
-    from dractl.cel.issues import Issue
 
 Found = Iterator[tuple[int, str]]
 """Offset and message."""

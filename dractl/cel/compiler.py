@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from dractl.cel import checks
+from dractl.cel.ast import Checked, Node
 from dractl.cel.cost import estimate
+from dractl.cel.declarations import Declarations
 from dractl.cel.decode import decode
 from dractl.cel.issues import Issue
 from dractl.cel.messages import issues_of, place, quoted_names, sort_variables
@@ -17,10 +18,6 @@ from dractl.cel.program import Admission, Program
 from dractl.cel.rewrite import rewritten, unnested
 from dractl.cel.tokens import DEEPEST, depth
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH, CelError
-
-if TYPE_CHECKING:
-    from dractl.cel.ast import Checked, Node
-    from dractl.cel.declarations import Declarations
 
 _SURROGATES = "[\ud800-\udfff]"  # Go strings cannot contain them: its JSON decoder replaces them
 

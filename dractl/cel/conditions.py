@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, Node, Select
 from dractl.cel.functions.kubernetes import parse_quantity
-from dractl.cel.tokens import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dractl.cel.lookups import Lookup
-    from dractl.cel.spans import Spans
-    from dractl.cel.tokens import Token
+from dractl.cel.lookups import Lookup
+from dractl.cel.spans import Spans
+from dractl.cel.tokens import Token, tokenize
 
 _OPERATORS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in"}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -26,9 +25,7 @@ from dractl.cel.ast import (
     StructLiteral,
     parameters,
 )
-
-if TYPE_CHECKING:
-    from dractl.cel.declarations import Declarations
+from dractl.cel.declarations import Declarations
 
 UNBOUNDED = (1 << 64) - 1
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from dractl.cel.lookups import Lookup
 from dractl.cel.tracing import Trace, show
 from dractl.cel.values import Optional
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.cel.lookups import Lookup
 
 
 class Seen(Struct, frozen=True):

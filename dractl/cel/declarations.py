@@ -5,14 +5,12 @@ Sources: k8s.io/dynamic-resource-allocation/cel/compile.go, k8s.io/apiserver/pkg
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from dractl.cel.rewrite import FLATTEN
-
-if TYPE_CHECKING:
-    from dractl.model import Target
+from dractl.model import Target
 
 Mode = Literal["new", "stored"]
 

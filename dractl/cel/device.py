@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from dractl.cel.values import Domains
-from dractl.model import Quantity, Version
+from dractl.model import DeviceAttribute, DeviceCapacity, Quantity, Version
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Protocol
 
-    class DeviceLike(Protocol):
-        """The parts of :class:`dractl.model.Device` that are read here."""
+class DeviceLike(Protocol):
+    """The parts of :class:`dractl.model.Device` that are read here."""
 
-        @property
-        def mapping(self) -> Mapping[str, Any]: ...
-        @property
-        def attributes(self) -> Mapping[str, DeviceAttribute]: ...
-        @property
-        def capacity(self) -> Mapping[str, DeviceCapacity]: ...
-        @property
-        def allow_multiple_allocations(self) -> bool | None: ...
-
-    from dractl.model import DeviceAttribute, DeviceCapacity
+    @property
+    def mapping(self) -> Mapping[str, Any]: ...
+    @property
+    def attributes(self) -> Mapping[str, DeviceAttribute]: ...
+    @property
+    def capacity(self) -> Mapping[str, DeviceCapacity]: ...
+    @property
+    def allow_multiple_allocations(self) -> bool | None: ...
 
 
 class Field(Struct, frozen=True):

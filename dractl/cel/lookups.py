@@ -5,18 +5,13 @@ Read from the checked tree, or from the tokens if the expression does not compil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
-from dractl.cel.tokens import brackets, tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.cel.spans import Spans
-    from dractl.cel.tokens import Token
+from dractl.cel.spans import Spans
+from dractl.cel.tokens import Token, brackets, tokenize
 
 _MAPS = ("attributes", "capacity")
 _INDEXING = ("_[_]", "_[?_]", "_?._")

@@ -6,21 +6,17 @@ Format, columns and carets are the same in both; only the wording sometimes diff
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.cel.ast import Node
 from dractl.cel.issues import Issue
 from dractl.cel.places import expected_bool, issue_at, line_starts, may_be_bool, short_type
 from dractl.cel.rewrite import FLATTEN
 from dractl.cel.tokens import DEEPEST, Token, brackets, depth, operand_start, tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dractl.cel.ast import Node
 
 _BLOCK = re.compile(r"^ERROR: <input>:(-?\d+):(-?\d+): ", re.MULTILINE)
 

@@ -10,14 +10,12 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cel_expr_python import cel
 
+from dractl.cel.declarations import Declarations
 from dractl.cel.protos import kubernetes
-
-if TYPE_CHECKING:
-    from dractl.cel.declarations import Declarations
 
 
 @cache

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dractl.cel import conditions, decisions, lookups, reads, tautologies, tracing
-from dractl.cel.conditions import Excerpt
-from dractl.cel.device import Field, View
+from dractl.cel.ast import Checked
+from dractl.cel.conditions import Comparison, Excerpt
+from dractl.cel.decisions import Decision
+from dractl.cel.declarations import Declarations
+from dractl.cel.device import DeviceLike, Field, View
 from dractl.cel.evaluation import build, frame
+from dractl.cel.issues import Issue
+from dractl.cel.lookups import Lookup
 from dractl.cel.spans import Spans
-from dractl.cel.tokens import tokenize
+from dractl.cel.tokens import Token, tokenize
+from dractl.cel.tracing import Trace
 from dractl.cel.values import Aborted, CelError, to_bool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dractl.cel.ast import Checked
-    from dractl.cel.conditions import Comparison
-    from dractl.cel.decisions import Decision
-    from dractl.cel.declarations import Declarations
-    from dractl.cel.device import DeviceLike
-    from dractl.cel.issues import Issue
-    from dractl.cel.lookups import Lookup
-    from dractl.cel.tokens import Token
-    from dractl.cel.tracing import Trace
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
 

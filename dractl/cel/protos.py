@@ -9,15 +9,13 @@ Sources: proto/cel/expr/checked.proto and syntax.proto of cel-spec.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from google.protobuf import struct_pb2
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # By message its fields, with * the repeated ones; of those after the bar one is set. What is bytes here and an Expr or
 # a Type in cel-spec, the same on the wire, is read by itself: protobuf reads no more than 100 messages inside each

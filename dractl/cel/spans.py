@@ -6,13 +6,19 @@ from the tokens.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, MapLiteral, Node, Select, StructLiteral
+from dractl.cel.ast import (
+    Call,
+    Checked,
+    Comprehension,
+    Const,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
 from dractl.cel.tokens import Token, brackets, is_name, operand_start, tokenize
-
-if TYPE_CHECKING:
-    from dractl.cel.ast import Checked
 
 Span = tuple[int, int]
 

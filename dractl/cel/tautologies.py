@@ -7,13 +7,11 @@ operand with different literals exclude each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, Node, Select
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 Outcome = bool | None
 """None: the evaluation fails."""

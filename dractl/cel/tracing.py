@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.cel import values as v
-from dractl.cel.ast import Call, Comprehension, Ident, Select
-from dractl.cel.device import View
+from dractl.cel.ast import Call, Checked, Comprehension, Ident, Node, Select
+from dractl.cel.declarations import Declarations
+from dractl.cel.device import DeviceLike, View
 from dractl.cel.evaluation import Frame, Run, build, frame
 from dractl.cel.functions import conversion
 from dractl.cel.spans import Spans
 from dractl.cel.values import Aborted, CelError
 from dractl.model import Quantity, Version
 from dractl.model.go import quoted
-
-if TYPE_CHECKING:
-    from dractl.cel.ast import Checked, Node
-    from dractl.cel.declarations import Declarations
-    from dractl.cel.device import DeviceLike
 
 _MOST = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
 

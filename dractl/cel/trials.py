@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dractl.cel.program import EvalError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.cel.decisions import Decision
-    from dractl.cel.device import DeviceLike
-    from dractl.cel.program import Program
+from dractl.cel.decisions import Decision
+from dractl.cel.device import DeviceLike
+from dractl.cel.program import EvalError, Program
 
 
 class TriedDevice(Struct, frozen=True):

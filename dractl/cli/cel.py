@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 from typer import Argument, Exit, Option
 
-from dractl.cel import environment, require
+from dractl.cel import Program, environment, require
 from dractl.cel.trials import Answer, TriedDevice, tried
 from dractl.cli import common, completing, driver_options, terminal
+from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
 from dractl.lint.cel_hints import help_of
 from dractl.manifests import load
+from dractl.model import Target
 from dractl.objects import identity, newest
 from dractl.report import cel_json, cel_text
 from dractl.report.canvas import Canvas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.cel import Program
-    from dractl.cluster import ClusterState
-    from dractl.model import Target
 
 FORMATS = ("text", "json", "yaml")
 _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes

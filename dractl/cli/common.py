@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -21,11 +22,6 @@ from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates, release_of
 from dractl.report.plain import harmless
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.model import Target
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notices and no progress on standard error.")]
 Verbose = Annotated[int, Option("--verbose", "-v", count=True, help="Show more; repeatable.")]

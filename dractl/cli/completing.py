@@ -7,17 +7,16 @@ A source that cannot be read offers nothing, without an error among the keys; a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import typer
 
 from dractl.errors import DractlError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+Offer = Callable[[str], list[str]]
+"""Candidates for what was typed so far."""
 
-    Offer = Callable[[str], list[str]]
-    """Candidates for what was typed so far."""
 
 PATIENCE = 5.0
 """Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell goes on."""

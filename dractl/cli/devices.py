@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec.structs import replace
 from typer import Argument, Option
 
-from dractl.alignment import uses
-from dractl.capacity import copies, inventory, place, plugins, problems
+from dractl.alignment import Alignment, Use, uses
+from dractl.capacity import DeviceRow, Fit, PluginRow, Stock, copies, inventory, place, plugins, problems
 from dractl.capacity.placing import BUDGET
 from dractl.capacity.problems import NextStep, Problem
 from dractl.cel import environment
 from dractl.cli import common, completing, source, terminal, watching
+from dractl.cli.source import Cluster
 from dractl.cluster import paste
 from dractl.cluster.devices import Devices
-from dractl.cluster.labels import parse
+from dractl.cluster.labels import LabelSelector, parse
 from dractl.cluster.sources import recognized, sort_out
-from dractl.cluster.state import key_of, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, key_of, map_at, maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
 from dractl.lint.cel_hints import help_of
 from dractl.model import Target
@@ -27,17 +29,8 @@ from dractl.model.nearest import nearest
 from dractl.reasons.phrases import Names, Scope
 from dractl.report import capacity_json, capacity_text
 from dractl.report.alignment import fleet
+from dractl.report.canvas import Canvas
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from dractl.alignment import Alignment, Use
-    from dractl.capacity import DeviceRow, Fit, PluginRow, Stock
-    from dractl.cli.source import Cluster
-    from dractl.cluster.labels import LabelSelector
-    from dractl.cluster.state import ClusterState
-    from dractl.report.canvas import Canvas
 
 FORMATS = ("table", "wide", "name", "json", "yaml", "html", "openmetrics", "svg")
 GROUPS = ("node", "driver", "class", "model", "root")

@@ -3,7 +3,8 @@ configured."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from msgspec import Struct, field
 from typer import Option
@@ -11,9 +12,6 @@ from typer import Option
 from dractl.cli import completing
 from dractl.errors import UsageError
 from dractl.model.nearest import nearest_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 DriverVersion = Annotated[
     list[str] | None,

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, driver_options, source, terminal, watching
+from dractl.cli.source import Cluster
+from dractl.cluster import ClusterState
 from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
+from dractl.cluster.rights import Rights
 from dractl.cluster.sources import recognized
 from dractl.cluster.state import GROUPS, maps_at
 from dractl.errors import InputError, UsageError
-from dractl.explain import Explainer, Options, everything, explain_each, find, labelled
+from dractl.explain import Explainer, Explanation, Options, Question, everything, explain_each, find, labelled
 from dractl.explain.around.each import without_question
-from dractl.explain.around.groups import groups
+from dractl.explain.around.groups import Group, groups
 from dractl.explain.unread import both, decided
 from dractl.facts import current
 from dractl.report import explain_groups, explain_json, explain_text
-
-if TYPE_CHECKING:
-    from dractl.cli.source import Cluster
-    from dractl.cluster import ClusterState
-    from dractl.cluster.rights import Rights
-    from dractl.explain import Explainer, Explanation, Question
-    from dractl.explain.around.groups import Group
 
 _WAITING = ("Pod", "ResourceClaim")
 FORMATS = ("text", "name", "json", "yaml", "html")

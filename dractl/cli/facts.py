@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from dractl import facts
 from dractl.cli import common, terminal
 from dractl.cli.source import Context, Kubeconfig
+from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
 from dractl.facts.summary import summary
 from dractl.manifests import load
 from dractl.model.releases import caveat
 from dractl.report import facts_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import ClusterState
 
 FORMATS = ("text", "json")
 

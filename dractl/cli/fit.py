@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 from typer import Argument, Exit, Option
 
-from dractl.capacity import changes, copies, inventory, most, place, stranded
-from dractl.capacity.aligned import aligned as aligned_of
+from dractl.capacity import Copies, Fit, Most, Stranded, changes, copies, inventory, most, place, stranded
+from dractl.capacity.aligned import Aligned, aligned as aligned_of
 from dractl.capacity.handed_out import without as without_handed_out
 from dractl.capacity.plugins import handed_out
 from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, completing, published, source, terminal
-from dractl.cluster import sources
+from dractl.cli.source import Cluster
+from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
 from dractl.errors import InputError, UsageError
-from dractl.explain import Explainer, Options, Question
+from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
 from dractl.model import Target
 from dractl.model.shapes import split, spread
 from dractl.report import capacity_json, capacity_text
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.capacity import Copies, Fit, Most, Stranded
-    from dractl.capacity.aligned import Aligned
-    from dractl.cli.source import Cluster
-    from dractl.cluster import ClusterState
-    from dractl.explain import Explanation, Reason
 
 FORMATS = ("text", "json", "yaml", "html")
 _ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB

@@ -6,23 +6,20 @@ A change is made only to the bytes that were linted: what somebody else writes m
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from dractl import atomic
 from dractl.cli.terminal import notice
 from dractl.errors import InputError
+from dractl.lint.finding import Finding, Report, TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.ignoring import Ignoring, ignoring
 from dractl.manifests.text import decode, digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from dractl.lint.finding import Finding, Report, TextFix
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""

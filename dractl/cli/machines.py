@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from dractl.allocation import Allocator, Features, Unallocatable
-from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice, decode
+from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice, Target, decode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from dractl.model import Target
-
-    Refusal = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool]
+Refusal = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool]
 
 
 def refusal(

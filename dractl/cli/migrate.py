@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, fixing, terminal
+from dractl.cli.fixing import FileChange
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
-from dractl.manifests import load_readable
+from dractl.manifests import Inputs, load_readable
 from dractl.manifests.kustomize import is_kustomization
-from dractl.migration import Migration, classes_for
+from dractl.migration import Migrated, Migration, classes_for
 from dractl.migration.resources import wanted
+from dractl.model import Target
 from dractl.model.releases import GATES
 from dractl.report.objects import to_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from dractl.cli.fixing import FileChange
-    from dractl.manifests import Inputs
-    from dractl.migration import Migrated
-    from dractl.model import Target
 
 FORMATS = ("text", "json")
 _DOMAINS = (

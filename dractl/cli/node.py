@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
 from dractl.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 SysfsRoot = Annotated[
     Path | None,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from msgspec.structs import replace
 from typer import Exit, Option
@@ -15,13 +16,9 @@ from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.hardware import as_node, machine
 from dractl.errors import InputError, UsageError
 from dractl.manifests import load
+from dractl.model import Target
 from dractl.report import hardware_list, objects, render_diff
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dractl.model import Target
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 FORMATS = ("yaml", "json")
 

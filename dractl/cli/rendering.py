@@ -6,24 +6,19 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dractl.lint.relevance import concern
+from dractl.manifests import Inputs
 from dractl.manifests.built import built
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.rendered import Rendered
+from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import RELEASE
+from dractl.model import Target
 from dractl.model.releases import SERVED, served_versions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.manifests import Inputs
-    from dractl.manifests.rendered import Renderer
-    from dractl.model import Target
 
 TIMEOUT = 60
 """Seconds that a chart may take."""

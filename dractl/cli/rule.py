@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from typer import Argument
 
 from dractl.cli import common, completing, terminal
 from dractl.errors import UsageError
 from dractl.lint import registry
-from dractl.lint.registry import HEADINGS
+from dractl.lint.registry import HEADINGS, Rule
 from dractl.model.nearest import nearest_names
+from dractl.reasons.base import ReasonPage
 from dractl.reasons.registry import REASONS
 from dractl.report import driver_catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.lint.registry import Rule
-    from dractl.reasons.base import ReasonPage
 
 FORMATS = ("text", "json")
 _ALL = "`dractl rule` lists every code and name"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import Annotated
 
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
@@ -15,16 +16,11 @@ from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import text_at
 from dractl.errors import InputError, UsageError
 from dractl.garbage import without_collecting
+from dractl.lint.finding import Report
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
-from dractl.upgrade import Input, Inputs, concerned, gates_of, path_of, plan
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.lint.finding import Report
-    from dractl.upgrade import Described, Finding, Plan
+from dractl.upgrade import Described, Finding, Input, Inputs, Plan, concerned, gates_of, path_of, plan
 
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
 

@@ -8,16 +8,12 @@ claims lose the reservation and, when nobody is left, the allocation
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster.state import CLUSTER_SCOPED, map_at, maps_at, owning_pods
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.cluster.state import ClusterState, Key
+from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key, map_at, maps_at, owning_pods
 
 
 class Patch(Struct, frozen=True):

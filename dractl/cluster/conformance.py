@@ -8,13 +8,11 @@ The checklist of 1.37 has no entry for the APIs any more, because every conforma
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from dractl.objects import newest, slice_of
 from dractl.probes.services import Check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _KINDS = ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices")
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
-from dractl.cluster.state import key_of, list_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, key_of, list_at, maps_at, text_at
 from dractl.cluster.workloads import workload
-from dractl.objects import identity, newest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.model import Device, DeviceAttribute, ResourceSlice
-    from dractl.objects import PoolName
-
-    Raw = Mapping[str, Any]
+from dractl.model import Device, DeviceAttribute, ResourceSlice
+from dractl.objects import PoolName, Raw, identity, newest
 
 
 class Holder(Struct, frozen=True):

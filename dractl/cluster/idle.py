@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from msgspec import Struct
 
 from dractl.cluster.paste import command
-from dractl.cluster.state import map_at, maps_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import Key
-
-    Raw = Mapping[str, Any]
+from dractl.cluster.state import Key, map_at, maps_at, text_at
+from dractl.objects import Raw
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from dractl.cluster.kubelet import last_of
-from dractl.cluster.state import GROUPS
+from dractl.cluster.state import GROUPS, ClusterState
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest, nearest_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.cluster.state import ClusterState
 
 _WORDS = {
     "Pod": "po pod pods",

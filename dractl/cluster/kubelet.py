@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dractl.cluster.state import ClusterState, Key
+    from dractl.objects import Raw
 
-    Raw = Mapping[str, Any]
 
 _COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
 _SECONDS = 19  # the length of a timestamp without what is below the second, which only some events have

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from dractl.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TERM = re.compile(
     r"(?P<no>!)?\s*(?P<key>[A-Za-z0-9](?:[A-Za-z0-9_./-]*[A-Za-z0-9])?)\s*"

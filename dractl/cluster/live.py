@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,13 +21,8 @@ from dractl.cluster.paste import nameable
 from dractl.cluster.podgroups import resource_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.rights import Rights, Unread
-from dractl.cluster.state import ClusterState, add, at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, add, at, maps_at, text_at
 from dractl.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dractl.cluster.state import Key
 
 __all__ = ["Live", "Login", "read"]
 

@@ -7,20 +7,13 @@ makes one, too) writes the replicas of its target.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Patch, parse_target
-from dractl.cluster.state import at, map_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.cluster.changes import Change, Patch, parse_target
+from dractl.cluster.state import ClusterState, Key, at, map_at, text_at
+from dractl.objects import Raw
 
 _FLUX = (
     ("kustomize.toolkit.fluxcd.io/", "Flux Kustomization", "in git"),

@@ -7,19 +7,11 @@ apis/scheduling/v1alpha1/types.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from msgspec import Struct
 
 from dractl.cluster.pods import ended
-from dractl.cluster.state import DEFAULT_NAMESPACE, at, map_at, maps_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.objects import Raw
 
 # scheduler-plugins' label, and what it was before v0.22.
 _LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dractl.cluster.state import map_at, maps_at, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from dractl.cluster.state import ClusterState, Key
+    from dractl.objects import Raw
 
-    Raw = Mapping[str, Any]
 
 _NEW = 10.0  # seconds
 ENDED = ("Succeeded", "Failed")

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.cluster.kinds import KINDS
-from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, add
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add
 from dractl.errors import InputError
-from dractl.manifests import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from dractl.cluster.state import Key
-    from dractl.manifests import Inputs
+from dractl.manifests import Inputs, load
 
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 

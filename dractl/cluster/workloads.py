@@ -6,18 +6,12 @@ kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controlle
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
 
 from dractl.cluster.podgroups import belongs
 from dractl.cluster.pods import ended
-from dractl.cluster.state import GROUPS, map_at, maps_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.cluster.state import GROUPS, ClusterState, Key, map_at, maps_at, text_at
+from dractl.objects import Raw
 
 _HASH = "pod-template-hash"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

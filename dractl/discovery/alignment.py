@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from math import comb
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dractl.discovery.publication import Published
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
-
-if TYPE_CHECKING:
-    from dractl.discovery.publication import Published
 
 PLACES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
 """The standard attributes that claims align devices by, and what they stand for."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
 from dractl.drivers.registry import find
+from dractl.drivers.rendering import Rendering
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.drivers.rendering import Rendering
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 # The drivers that users mean by "2 GPUs and a NIC"; those of GPUs with their vendor's PCI id.
 GPU_DRIVERS = {"gpu.nvidia.com": "0x10de", "gpu.amd.com": "0x1002", "gpu.intel.com": "0x8086"}

@@ -7,24 +7,21 @@ would allocate it, and again, until no more of it fits.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Allocated, AllocatedState, Allocator, DeviceID, Features
+from dractl.drivers.rendering import Rendering
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
 from dractl.model import decode
+from dractl.model.releases import Target
 from dractl.model.shapes import MIG, mig_selector, request_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.drivers.rendering import Rendering
-    from dractl.model.releases import Target
 
 _SELECTORS = {
     "nic": '"pciAddress" in device.attributes["dra.net"]',

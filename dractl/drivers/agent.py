@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dractl.drivers import reported
-from dractl.drivers.profile import Inventory, Known, one_slice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Machine
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
+from dractl.topology.machine import Machine
 
 
 def unchanged(device: dict[str, Any]) -> dict[str, Any]:

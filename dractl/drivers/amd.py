@@ -6,7 +6,8 @@ the versions are those of the pack of facts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,11 +15,7 @@ from dractl.drivers import amd_partitions, amd_vfio
 from dractl.drivers.amd_devices import Unit, device, kfd_identities
 from dractl.drivers.amd_names import NAME, VENDOR
 from dractl.drivers.profile import Inventory, Known, Options, one_slice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.topology.machine import Amdgpu, Gpu, Machine
+from dractl.topology.machine import Amdgpu, Gpu, Machine
 
 _DOMAIN = 4  # digits: the driver looks for [0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]:*
 

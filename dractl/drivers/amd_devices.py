@@ -5,18 +5,16 @@ Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.drivers.amd_names import GPU, NAME, PARTITION
+from dractl.drivers.profile import Options
 from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 from dractl.facts.drivers import driver
-
-if TYPE_CHECKING:
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
+from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
 
 _PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
 _UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1

@@ -6,18 +6,14 @@ enumerateAllPossibleDevices, driver.go buildSyntheticPartitionResources), pkg/co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from dractl.drivers.amd_devices import module_version, place_of_gpu, product_name
+from dractl.drivers.amd_devices import Unit, module_version, place_of_gpu, product_name
 from dractl.drivers.amd_names import GPU, NAME, PARTITION
 from dractl.drivers.profile import Slice
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 from dractl.facts.drivers import driver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.drivers.amd_devices import Unit
 
 _DEVICES, _COUNTER_SETS = 64, 8  # the API's limits for a slice
 

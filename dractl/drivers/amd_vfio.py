@@ -6,16 +6,13 @@ Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (discovery.go, deviceinfo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.drivers.amd_devices import place
 from dractl.drivers.amd_names import VENDOR, VFIO
 from dractl.drivers.values import typed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 
 def devices(machine: Machine) -> Iterator[dict[str, Any]]:

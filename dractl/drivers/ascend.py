@@ -6,7 +6,7 @@ buildLibvNPUDeviceCapacities), state.go (CreatePredefinedDeviceClasses), pkg/con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers import reported
 from dractl.drivers.agent import shared, steps
@@ -16,9 +16,7 @@ from dractl.drivers.profile import (
     Options,
     one_slice,
 )
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 NAME = "ascend.project-hami.io"
 _MODES = "with device templates, the default"

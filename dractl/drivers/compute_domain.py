@@ -5,8 +5,6 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/compute-domain-kubelet-plugin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dractl.drivers import nvidia_start
 from dractl.drivers.profile import (
     Inventory,
@@ -15,9 +13,7 @@ from dractl.drivers.profile import (
     one_slice,
 )
 from dractl.drivers.values import typed
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
 # Feature gates that are on by default, and the version that each came with.

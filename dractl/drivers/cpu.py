@@ -6,7 +6,8 @@ Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,11 +21,7 @@ from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.drivers.values import decimal_quantity, typed
 from dractl.errors import UsageError
 from dractl.topology import cpulist
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.topology.machine import Core, Machine
+from dractl.topology.machine import Core, Machine
 
 NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from base64 import b32encode
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from dractl.drivers import dranet_cloud, dranet_filter, ghw
 from dractl.drivers.ghw import UNKNOWN, network_functions
@@ -23,11 +24,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import numa_node, numa_nodes, pcie_root
 from dractl.drivers.values import typed
 from dractl.probes import ids
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.topology.machine import Machine, NetInterface, PciDevice
+from dractl.topology.machine import Machine, NetInterface, PciDevice
 
 NAME = "dra.net"
 _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfaceNames

@@ -5,17 +5,14 @@ Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alib
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dractl.drivers import neuron_groups
+from dractl.drivers.profile import Options
 from dractl.errors import UsageError
 from dractl.facts import driver
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 CLOUDS = ("aws", "azure", "gce", "oke", "alibaba")
 _DRIVER = "dra.net"

@@ -6,15 +6,12 @@ Source: kubernetes-sigs/dranet, cmd/dranet/app.go, pkg/filter/filter.go.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from dractl.errors import UsageError
 from dractl.model import Device
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.model.releases import Target
+from dractl.model.releases import Target
 
 NAME = "dra.net"
 _NAME = r"""(["'])([^"'/]+)/([^"'/]+)\1"""

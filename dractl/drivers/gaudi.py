@@ -7,7 +7,7 @@ pkg/gaudi/{discovery/discovery.go,device/device.go}.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.profile import (
     Inventory,
@@ -18,10 +18,8 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
+from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.standard_attributes import published
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
 
 NAME = "gaudi.intel.com"
 _ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")

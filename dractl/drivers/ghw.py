@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 # pkg/pci/address: domains of up to five digits, of which the first of five is 1.
 _LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")

@@ -5,7 +5,7 @@ Source: Project-HAMi/k8s-dra-driver@ebeaad9 cmd/hami-kubelet-plugin/hami_core.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers import nvidia_start
 from dractl.drivers.agent import shared, steps
@@ -17,9 +17,7 @@ from dractl.drivers.profile import (
 )
 from dractl.drivers.standard import pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Gpu, Machine
+from dractl.topology.machine import Gpu, Machine
 
 NAME = "hami-core-gpu.project-hami.io"
 

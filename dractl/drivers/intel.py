@@ -7,7 +7,7 @@ for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.profile import (
     Inventory,
@@ -19,10 +19,8 @@ from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
 from dractl.errors import UsageError
 from dractl.facts import Model
+from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.standard_attributes import published
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
 
 NAME = "gpu.intel.com"
 _MIB = 1 << 20

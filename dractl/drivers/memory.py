@@ -6,7 +6,8 @@ hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.drivers.profile import (
     Inventory,
@@ -16,11 +17,7 @@ from dractl.drivers.profile import (
 )
 from dractl.drivers.standard import NUMA_NODE
 from dractl.drivers.values import binary_quantity, typed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import Machine, NumaNode
+from dractl.topology.machine import Machine, NumaNode
 
 NAME = "dra.memory"
 _PAGE_SIZE, _HUGE = "resource.kubernetes.io/pageSize", "resource.kubernetes.io/hugeTLB"

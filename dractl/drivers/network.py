@@ -9,23 +9,18 @@ and whatever else the API knows of devices, such as ``bindingConditions``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.drivers.rendering import drop_fields, slice_name
 from dractl.drivers.values import value as typed
 from dractl.errors import InputError
-from dractl.manifests import load
-from dractl.validation import validate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.manifests import Document
-    from dractl.model.releases import Target
-    from dractl.validation import Violation
+from dractl.manifests import Document, load
+from dractl.model.releases import Target
+from dractl.validation import Violation, validate
 
 _DRIVER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _KEYS = ("driver", "pool", "generation", "allNodes", "nodeSelector", "devices")

@@ -5,7 +5,7 @@ Source: aws-neuron/aws-neuron-sdk@81ce03a deploy/eks/dra.rst ("Attributes Refere
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers import neuron_groups
 from dractl.drivers.profile import (
@@ -16,9 +16,7 @@ from dractl.drivers.profile import (
 )
 from dractl.drivers.values import typed
 from dractl.facts import driver
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 NAME = "neuron.aws.com"
 _VENDOR = "0x1d0f"

@@ -5,7 +5,8 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,11 +19,7 @@ from dractl.drivers.nvidia_partitions import is_partitionable, partitions
 from dractl.drivers.nvidia_vfio import vfio_devices
 from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from dractl.topology.machine import Gpu, Machine
+from dractl.topology.machine import Gpu, Machine
 
 _SKIPPED = ("DGX Display", "NVIDIA DGX Display")  # go-nvlib's default skip list
 

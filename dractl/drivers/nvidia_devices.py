@@ -6,17 +6,14 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{deviceinf
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dractl.drivers.nvidia_names import FABRIC_MANAGER, LIST_ATTRIBUTES, NAME
+from dractl.drivers.profile import Options
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevice
+from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevice
 
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:

@@ -6,18 +6,15 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,par
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dractl.drivers.nvidia_devices import amounts, common, counts, full, known_profiles, mig_name
 from dractl.drivers.nvidia_names import NAME
+from dractl.drivers.profile import Options
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Gpu, Machine, PciDevice
+from dractl.topology.machine import Gpu, Machine, PciDevice
 
 Device = dict[str, Any]
 

@@ -5,15 +5,13 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{consumabl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.nvidia_names import NAME
+from dractl.drivers.profile import Options
 from dractl.drivers.values import binary_quantity, decimal_quantity
 from dractl.errors import UsageError
 from dractl.model import Quantity
-
-if TYPE_CHECKING:
-    from dractl.drivers.profile import Options
 
 _STEP = 1 << 20
 _MAX_DIGITS = 9

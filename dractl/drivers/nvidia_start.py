@@ -7,17 +7,13 @@ NewMigProfile).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dractl.drivers.nvidia_devices import is_unnamed, known_profiles
 from dractl.drivers.nvidia_names import NAME, VENDOR
 from dractl.drivers.nvidia_vfio import vfio_gpus
+from dractl.drivers.profile import Options
 from dractl.drivers.standard import pcie_root
 from dractl.drivers.values import version
-
-if TYPE_CHECKING:
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Gpu, Machine
+from dractl.topology.machine import Gpu, Machine
 
 _HEALTH = {
     "lost": "GPU {0} is lost (GPU_IS_LOST); a driver that runs already keeps its slices",

@@ -7,19 +7,16 @@ getVfioDeviceInfo), deviceinfo.go; NVIDIA/go-nvlib, pkg/nvpci (GetGPUs, GetTotal
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.drivers.nvidia_devices import fabric_manager, numa
 from dractl.drivers.nvidia_names import NAME, VENDOR
+from dractl.drivers.profile import Options
 from dractl.drivers.standard import bus_id, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.probes import ids
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.drivers.profile import Options
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 _UNNAMED = "UNKNOWN_DEVICE"  # go-nvlib pkg/nvpci, where its own pci.ids names no device
 _CLASSES = ("0x030000", "0x030200")  # PCIVgaControllerClass, PCI3dControllerClass

@@ -6,7 +6,8 @@ deploy/helm.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dractl.drivers.profile import (
     Inventory,
@@ -17,12 +18,8 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology import cpulist
+from dractl.topology.machine import Machine, NvmeController, NvmeNamespace, PciDevice
 from dractl.topology.standard_attributes import pci_bus_id, why_not_published
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.topology.machine import Machine, NvmeController, NvmeNamespace, PciDevice
 
 NAME = "dra.nvme"
 _SOCKET = "resource.kubernetes.io/cpuSocketID"

@@ -6,7 +6,7 @@ pkg/qat/device/device.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.profile import (
     Inventory,
@@ -15,9 +15,7 @@ from dractl.drivers.profile import (
     one_slice,
 )
 from dractl.drivers.values import typed
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 NAME = "qat.intel.com"
 _SERVICES = ("sym", "asym", "dc", "dcc")

@@ -5,12 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from dractl.drivers.profile import Known
 from dractl.errors import UsageError
-
-if TYPE_CHECKING:
-    from dractl.drivers.profile import Known
 
 # Driver name -> module, imported on demand.
 _MODULES = {

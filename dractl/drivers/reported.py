@@ -7,16 +7,13 @@ machine file (``dractl render --hardware FILE``) can list what the agent would r
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.registry import find
+from dractl.facts import Attribute, Driver
 from dractl.model import Quantity
 from dractl.model.nearest import nearest_names
-from dractl.topology.machine import Fact, Reported
-
-if TYPE_CHECKING:
-    from dractl.facts import Attribute, Driver
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Fact, Machine, Reported
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?\Z")

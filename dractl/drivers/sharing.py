@@ -3,10 +3,8 @@ another type of device."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any
 
 # The strategies of sharing that NVIDIA's driver refuses unless its feature gate is on; both are off by default.
 # kubernetes-sigs/dra-driver-nvidia-gpu pkg/featuregates/featuregates.go (v25.8.0 to v0.4.1)

@@ -5,7 +5,7 @@ Source: ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/{allocatable_device,pci_devic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.profile import (
     Inventory,
@@ -14,9 +14,7 @@ from dractl.drivers.profile import (
     one_slice,
 )
 from dractl.drivers.values import typed
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 NAME = "spyre.ibm.com"
 _VENDOR, _PRODUCTS = "0x1014", ("0x06a7", "0x06a8")

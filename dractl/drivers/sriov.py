@@ -10,7 +10,8 @@ select; without filter that is every VF, as with the policy ``configs: [{}]`` of
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.drivers.ghw import network_functions
 from dractl.drivers.profile import (
@@ -22,12 +23,8 @@ from dractl.drivers.profile import (
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
+from dractl.topology.machine import Machine, NetInterface, PciDevice
 from dractl.topology.standard_attributes import pci_bus_id, published
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import Machine, NetInterface, PciDevice
 
 NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 _MULTUS = "k8s.cni.cncf.io"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.standard_attributes import numa_nodes as list_form, pci_bus_id, published
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 PCI_BUS_ID = "resource.kubernetes.io/pciBusID"

@@ -6,7 +6,6 @@ Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from dractl.drivers.profile import (
     Inventory,
@@ -17,9 +16,7 @@ from dractl.drivers.profile import (
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
 from dractl.facts.drivers import driver
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 NAME = "tpu.google.com"
 _VENDOR = "0x1ae0"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from msgspec import Struct
 
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import outline, place_at, split_lines
+from dractl.editing.places import Place, outline, place_at, split_lines
 from dractl.lint.published import classes, products
+from dractl.model import Target
 from dractl.validation.schemas import of_release
 from dractl.validation.shapes import List, Map, Record
 from dractl.validation.tolerations import OPERATORS, effects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.editing.places import Place
-    from dractl.model import Target
 
 Kind = Literal["field", "class", "driver", "domain", "attribute", "value"]
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dractl.cel.tokens import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.cel.tokens import Token
+from dractl.cel.tokens import Token, tokenize
 
 MEMBERS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 """Fields of ``device`` (staging/src/k8s.io/dynamic-resource-allocation/cel/compile.go)."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from dractl.cel.lookups import from_tokens
 from dractl.cel.tokens import tokenize
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import place_at, unquoted
+from dractl.editing.places import Place, place_at, unquoted
 from dractl.lint.published import classes
-
-if TYPE_CHECKING:
-    from dractl.editing.places import Place
-    from dractl.model import Target
+from dractl.model import Target
 
 
 class Hover(Struct, frozen=True):

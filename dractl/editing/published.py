@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.drivers import find, names
-from dractl.facts import Attribute
-
-if TYPE_CHECKING:
-    from dractl.facts import Capacity
+from dractl.facts import Attribute, Capacity
 
 _EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
 

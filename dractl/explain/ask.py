@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from dractl.cluster.labels import LabelSelector
     from dractl.cluster.state import ClusterState, Key
+    from dractl.objects import Raw
 
-    Raw = Mapping[str, Any]
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"

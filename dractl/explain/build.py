@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.alignment import Alignment
+from dractl.allocation.survey import Survey
+from dractl.cluster.devices import Devices
 from dractl.cluster.state import text_at
-from dractl.explain.answer import Explanation, NodeAnswer
+from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject
 from dractl.explain.around import inventory
+from dractl.explain.ask import Question
+from dractl.explain.case import Case
+from dractl.explain.conclude import Conclusion
 from dractl.explain.diagnose import pods
+from dractl.explain.diagnose.nodes import NodeFindings
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
 from dractl.explain.next_steps import next_steps
@@ -20,22 +27,9 @@ from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import Blindness
 from dractl.reasons.constraints import ConstraintConflict
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import Asked, NextStep
 from dractl.reasons.phrases import Names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.alignment import Alignment
-    from dractl.allocation.survey import Survey
-    from dractl.cluster.devices import Devices
-    from dractl.explain.answer import Conflict, Fix, Subject
-    from dractl.explain.ask import Question
-    from dractl.explain.case import Case
-    from dractl.explain.conclude import Conclusion
-    from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.reasons.next_step import NextStep
-    from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.attempt import Scheduler
 
 
 class Parts(Struct, frozen=True):

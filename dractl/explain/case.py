@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dractl.allocation import CLAIM_NAME
+from dractl.allocation import CLAIM_NAME, DeviceID
+from dractl.allocation.survey import Survey
+from dractl.cluster.devices import Devices
+from dractl.cluster.state import ClusterState, Key
+from dractl.explain.answer import Reason
+from dractl.explain.ask import Question
 from dractl.explain.shown import reason_of
+from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
+from dractl.reasons.base import Cause
 from dractl.reasons.limits import drivers_named
 from dractl.reasons.misfits import Evaluated, Saw
 from dractl.reasons.phrases import Names, Scope
-from dractl.scheduler.rejection import Untolerated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.allocation.survey import Survey
-    from dractl.cluster.devices import Devices
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.answer import Reason
-    from dractl.explain.ask import Question
-    from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.rejection import Rejection, Unmet
-    from dractl.scheduler.snapshot import PodInfo
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.rejection import Rejection, Unmet, Untolerated
+from dractl.scheduler.snapshot import PodInfo
+from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MANY = 64  # with more nodes than this, those with the same answer share one
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,14 +13,16 @@ from dractl.cluster.idle import idle
 from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain import placed
-from dractl.explain.answer import FITS
+from dractl.explain.answer import FITS, Verdict
+from dractl.explain.case import Case
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
-from dractl.explain.diagnose.nodes import everywhere
+from dractl.explain.diagnose.nodes import NodeFindings, everywhere
+from dractl.explain.diagnosis import Diagnosis
 from dractl.explain.rank import dominates, wanted_nodes
 from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
-from dractl.reasons.base import STOPPED
+from dractl.reasons.base import STOPPED, Cause
 from dractl.reasons.between import EvictionLoop, NotReadable
 from dractl.reasons.devices import DeviceInUse, Tainted
 from dractl.reasons.gangs import GangTooSmall, PodGroupMissing
@@ -33,18 +35,7 @@ from dractl.reasons.workloads import HoldersEnded, HoldersTerminating, OldReplic
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.condition import of_nodes, unchecked
 from dractl.scheduler.preemption import preempted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dractl.explain.answer import Verdict
-    from dractl.explain.case import Case
-    from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.explain.diagnosis import Diagnosis
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.verdict import Attempt
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import Attempt
 
 _NAME_HOLDERS = (EvictionLoop, HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas)
 

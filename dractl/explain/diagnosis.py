@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.explain.ask import CLAIMS
+from dractl.explain.case import Case
 from dractl.explain.diagnose.between import spanning
 from dractl.explain.diagnose.gangs import NO_GANG, Gang
-from dractl.explain.diagnose.nodes import findings
+from dractl.explain.diagnose.nodes import NodeFindings, findings
+from dractl.explain.inquire import Attempted
 from dractl.explain.rank import ranked_causes
-
-if TYPE_CHECKING:
-    from dractl.explain.case import Case
-    from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.explain.inquire import Attempted
-    from dractl.reasons.base import Cause
+from dractl.reasons.base import Cause
 
 
 class Diagnosis(Struct, frozen=True):

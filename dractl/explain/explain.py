@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Aligner
+from dractl.allocation import Features
 from dractl.capacity.gangs import HeldBack, TooFewFit, Undecided, unchecked, waiting
 from dractl.capacity.plugins import handed_out
 from dractl.cluster.devices import Devices
-from dractl.cluster.podgroups import object_of, podgroup
+from dractl.cluster.podgroups import PodGroup, object_of, podgroup
 from dractl.cluster.pods import ended
-from dractl.cluster.state import text_at
+from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.explain import inquire, settled
+from dractl.explain.answer import Explanation
 from dractl.explain.around import hanging, inventory
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build
-from dractl.explain.case import case_of
-from dractl.explain.conclude import conclude, of_attempt
+from dractl.explain.case import Case, case_of
+from dractl.explain.conclude import Conclusion, conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
 from dractl.explain.diagnose.pods import without_node
-from dractl.explain.diagnosis import diagnose, diagnosis_of
+from dractl.explain.diagnosis import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.fixes import Found, Problem, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.inquire import Attempted, Inquiry
 from dractl.explain.next_steps import of_group, of_idle
+from dractl.objects import Raw
+from dractl.reasons.base import Cause
 from dractl.reasons.running import NotPrepared
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dractl.allocation import Features
-    from dractl.cluster.podgroups import PodGroup
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.answer import Explanation
-    from dractl.explain.case import Case
-    from dractl.explain.conclude import Conclusion
-    from dractl.explain.diagnosis import Diagnosis
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.verdict import Attempt
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import Attempt
 
 _UNSEEN = 4  # nodes where a device plugin has handed out devices that are told
 _CORRECTIONS = 4  # that one fix may consist of

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
+from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.answer import FunnelStage
+from dractl.model import RequestRef
 from dractl.reasons.misfits import instead, readable
 from dractl.reasons.phrases import held_by, tally
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dractl.allocation import DeviceID, Loss, RequestSurvey, Stage, Survey
-    from dractl.cluster.devices import Devices
-    from dractl.model import RequestRef
 
 _NO_NODES: Mapping[tuple[int, str], int] = MappingProxyType({})
 _NAMES = {

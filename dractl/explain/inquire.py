@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.pods import is_pending
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.answer import Subject
-from dractl.explain.ask import CLAIMS, claim_question, pods_using
+from dractl.explain.ask import CLAIMS, Question, claim_question, pods_using
 from dractl.explain.diagnose.nodes import allocation_of
 from dractl.explain.diagnose.pods import failure_text
 from dractl.explain.unread import Blindness, blind_to, compares_devices, founded
+from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
-from dractl.scheduler.preenqueue import enter
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.preenqueue import Entry, enter
 from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.ask import Question
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.preenqueue import Entry
 
 
 class Inquiry(Struct, frozen=True):

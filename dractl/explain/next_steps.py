@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from dractl.cluster.idle import idle
 from dractl.cluster.paste import command
+from dractl.cluster.state import ClusterState
+from dractl.explain.answer import Fix
+from dractl.explain.ask import Question
+from dractl.explain.diagnose.gangs import Gang
+from dractl.reasons.base import Cause
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.next_step import Asked, NextStep
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.answer import Fix
-    from dractl.explain.ask import Question
-    from dractl.explain.diagnose.gangs import Gang
-    from dractl.reasons.base import Cause
-
-    Raw = Mapping[str, Any]
 
 _MOST = 3  # steps that an answer has
 

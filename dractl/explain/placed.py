@@ -17,18 +17,17 @@ from dractl.reasons import running
 from dractl.reasons.refusals import taint_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dractl.cluster.kubelet import Container, Event, KubeletReport
     from dractl.cluster.state import ClusterState
     from dractl.drivers.opaque import OpaqueFault
     from dractl.explain.answer import AllocatedDevice
     from dractl.model import ResourceSlice
+    from dractl.objects import Raw
     from dractl.reasons.base import Cause
     from dractl.scheduler.claims import PodClaim
 
-    Raw = Mapping[str, Any]
 
 _CONTAINERS = ("initContainers", "containers")
 # kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet does then. What

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dractl.explain.diagnose.nodes import over_nodes
-from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, merge
+from dractl.explain.case import Case
+from dractl.explain.diagnose.nodes import NodeFindings, over_nodes
+from dractl.model.names import RequestRef
+from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, Cause, merge
 from dractl.reasons.nodes import NodeFilter, PinnedNode
 from dractl.reasons.registry import of_stop
 from dractl.reasons.scheduling import Mixed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.explain.case import Case
-    from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.model.names import RequestRef
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.rejection import Rejection
 
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
 _LARGE, _MOST = 10, 0.8  # of so many nodes, what holds on this part of them comes before what others would add

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from dractl.cluster.state import maps_at, text_at
-from dractl.explain.ask import CLAIMS
+from dractl.allocation import Features
+from dractl.cluster.state import ClusterState, Key, maps_at, text_at
+from dractl.explain.ask import CLAIMS, Question
 from dractl.model import Target
 from dractl.validation import validate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.allocation import Features
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.ask import Question
 
 
 def refused(state: ClusterState, features: Features, question: Question) -> Iterator[str]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from dractl.allocation import DeviceID
 from dractl.cel import reading
+from dractl.cel.lookups import Lookup
+from dractl.cel.program import Program
+from dractl.cluster.devices import Devices
 from dractl.model.nearest import nearest
 from dractl.reasons.misfits import Misfit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.cel.lookups import Lookup
-    from dractl.cel.program import Program
-    from dractl.cluster.devices import Devices
 
 _SHORTEST = 3  # characters that may stand for a longer name
 

@@ -3,27 +3,23 @@ deleted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from dractl.cluster.kubelet import report_of
 from dractl.cluster.pods import reserved_for
 from dractl.cluster.state import at, maps_at, text_at
 from dractl.explain import placed
 from dractl.explain.answer import NodeAnswer
+from dractl.explain.ask import Question
 from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
 from dractl.explain.diagnose.nodes import allocation_of
 from dractl.reasons.claims import ClaimDeleting
 from dractl.reasons.headline import Headline
 from dractl.reasons.scheduling import PlacedByHand
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import granted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.explain.ask import Question
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
 
 
 def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodClaim]) -> tuple[Conclusion, Parts]:

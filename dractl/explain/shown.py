@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.explain.answer import Reason
-
-if TYPE_CHECKING:
-    from dractl.reasons.base import Cause
-    from dractl.reasons.phrases import Names
+from dractl.reasons.base import Cause
+from dractl.reasons.phrases import Names
 
 _MOST = 8  # kinds of devices whose evaluation is shown
 _CALLED = {"request_name": "request"}  # the name of a request that has no claim yet

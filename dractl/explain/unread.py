@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.rights import Rights
+from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.explain.ask import Question
 from dractl.reasons.next_step import NextStep
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.rights import Rights
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.ask import Question
-    from dractl.scheduler.stops import Stop
+from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
 

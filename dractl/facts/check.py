@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.facts.consumers import Consumer
 from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
 from dractl.facts.known import Breakage
 from dractl.facts.kubernetes import Kubernetes
-from dractl.facts.pack import Damaged
+from dractl.facts.pack import Damaged, Pack
 from dractl.facts.resources import Resources
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-from dractl.facts.pack import Pack
 
 OLD = 90
 """Days after which facts should be read again."""

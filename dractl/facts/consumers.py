@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from dractl.errors import UsageError
 from dractl.facts import pack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _LONGEST = 100  # compared characters
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?(?:[-+].{0,50})?\Z")

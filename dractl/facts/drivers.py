@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
 from dractl.errors import UsageError
 from dractl.facts import pack
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Type = Literal["string", "int", "bool", "version", "strings", "ints"]
 _LONGEST = 100  # compared characters

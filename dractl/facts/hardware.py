@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import as_file
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dractl.facts import pack
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
 

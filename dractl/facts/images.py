@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dractl.facts.drivers import driver, names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
 

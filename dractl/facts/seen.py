@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from dractl.facts.drivers import driver, names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.facts.drivers import Driver
+from dractl.facts.drivers import Driver, driver, names
 
 _MOST = 6  # names in a note
 _ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver

@@ -8,8 +8,8 @@ cached report is never wrong, only missing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,15 +17,11 @@ from dractl import __version__
 from dractl.cel_library import why_not
 from dractl.facts.pack import BUILT_IN, current
 from dractl.lint.finding import Report
+from dractl.lint.findings import Terms
 from dractl.lint.store import Store, digest_of_parts
 from dractl.manifests import Skipped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.lint.findings import Terms
-    from dractl.manifests.kustomize import Kustomizations
-    from dractl.manifests.load import Relevant
+from dractl.manifests.kustomize import Kustomizations
+from dractl.manifests.load import Relevant
 
 _FORMAT = "1"
 

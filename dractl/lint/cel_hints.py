@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from dractl.cel import environment
+from dractl.cel import Issue, Program, environment
+from dractl.cel.issues import Operands
 from dractl.cel.tokens import Token, operand_start, tokenize
 from dractl.errors import UsageError
+from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.releases import RELEASES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.cel import Issue, Program
-    from dractl.cel.issues import Operands
-    from dractl.model import Target
 
 _QUANTITY = "kubernetes.Quantity"
 _DEVICE = ("driver", "attributes", "capacity", "allowMultipleAllocations")

@@ -25,21 +25,17 @@ import json
 import os
 import stat
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from dractl.errors import InputError, UsageError
 from dractl.facts.consumers import named
-from dractl.lint.finding import SEVERITIES
+from dractl.lint.finding import SEVERITIES, Severity
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.lint.finding import Severity
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
 TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lint")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from dractl.lint.model import Manifest, Run
+from dractl.manifests.documents import Path
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
-    from dractl.manifests.documents import Path
 
 
 def opaque_parameters(run: Run) -> Iterator[tuple[Manifest, Path, str, dict[str, Any]]]:

@@ -6,22 +6,18 @@ be reported in the same run; it remembers where each of its values was written.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.lint.placeholders import holds_placeholder
-from dractl.manifests import Document
+from dractl.manifests import Document, Position
+from dractl.manifests.documents import Fault
+from dractl.model import Target
 from dractl.model.paths import at as value_at
 from dractl.validation.decoding import DRA_GROUP, decode, identify
 from dractl.validation.schemas import of_release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.manifests import Position
-    from dractl.manifests.documents import Fault
-    from dractl.model import Target
-    from dractl.validation.violation import Path, Violation
+from dractl.validation.violation import Path, Violation
 
 HIDING = frozenset({"wrong-type", "unknown-field", "duplicate-key", "merged-key", "not-served"})
 """Violations that keep the server from the later steps."""

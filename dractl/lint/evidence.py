@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
 
+from dractl.manifests import Document
 from dractl.objects import items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.manifests import Document
 
 _SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
 _MAX_DEPTH = 32

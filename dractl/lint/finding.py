@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - the cache decodes reports
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dractl.cel_library import why_not
-from dractl.manifests import Position, Skipped  # noqa: TC001 - as above
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from dractl.manifests import Position, Skipped
 
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["certain", "likely", "possible"]

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from dractl.lint.relevance import group
 from dractl.lint.verdict import Flagged, verdict
-from dractl.manifests import Document
+from dractl.manifests import Document, Position
+from dractl.manifests.documents import Fault, Path
+from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import items, mapping, text
 from dractl.objects.chart_values import chart_pods
 from dractl.validation.violation import Violation, dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-
-    from dractl.manifests import Position
-    from dractl.manifests.documents import Fault, Path
-    from dractl.model import Target
 
 _OF_CLAIMS = frozenset(f"PC-{number:02}" for number in range(1, 11))
 _DEPTH = 32

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.cel import EvalError, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dractl.lint.inventory import Published, TriedDevices
-    from dractl.lint.model import Claim, Manifest, Run
-    from dractl.objects import Expression, Request
+from dractl.lint.inventory import Published, TriedDevices
+from dractl.lint.model import Claim, Manifest, Run
+from dractl.objects import Expression, Request
 
 
 class Sieve(Struct, frozen=True):

@@ -7,12 +7,9 @@ finding inside a string of several lines can also be suppressed at the line of i
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _MARK = "dractl:"
 # Compiled when a file has such a comment: most have none.

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from dractl.lint.finding import Edit, TextFix
+from dractl.lint.finding import Edit, Finding, TextFix
 from dractl.lint.fixes import applied
-from dractl.lint.ignores import ignores, names_end
+from dractl.lint.ignores import Ignore, ignores, names_end
 from dractl.manifests import Document, Position, read_text
 from dractl.manifests.jsontext import is_json
 from dractl.manifests.source import Source
 from dractl.manifests.yamltext import long_scalars
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from dractl.lint.finding import Finding
-    from dractl.lint.ignores import Ignore
 
 ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
 """Rules whose findings are ignore comments themselves, which no other comment suppresses."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.cel import Field
+from dractl.cel import Field, Program
 from dractl.lint.names import meant
-from dractl.model import Quantity, ResourceSlice, decode, qualified_name
+from dractl.model import Device, DeviceAttribute, Quantity, ResourceSlice, decode, qualified_name
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dractl.cel import Program
-    from dractl.model import Device, DeviceAttribute
 
 MAX_SHOWN = 6
 

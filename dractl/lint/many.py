@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.garbage import without_collecting
 from dractl.lint import registry
-from dractl.lint.cache import digests_of, key_of
+from dractl.lint.cache import Cache, digests_of, key_of
+from dractl.lint.finding import Report
+from dractl.lint.findings import Terms
 from dractl.lint.reading import readings
 from dractl.lint.repository import among, others_of, parts_of
 from dractl.lint.run import judge, report_of
 from dractl.lint.size import REPAYS_A_PROCESS, size
 from dractl.lint.workers import Team, can_fork
-from dractl.manifests import Skipped
+from dractl.manifests import Inputs, Skipped
+from dractl.manifests.files import Entry
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import load_relevant, read_relevant
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from dractl.lint.cache import Cache
-    from dractl.lint.finding import Report
-    from dractl.lint.findings import Terms
-    from dractl.manifests import Inputs
-    from dractl.manifests.files import Entry
-
-    Entries = Sequence[Entry | Skipped]
+Entries = Sequence[Entry | Skipped]
 
 
 def lint_listed(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def meant(name: str, known: Iterable[str], lead: str) -> str:

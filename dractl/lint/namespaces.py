@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from dractl.lint.relevance import group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.manifests import Document
+from dractl.manifests import Document
 
 _LABELS = ("resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access")
 """k8s.io/api/resource/v1 types.go DRAAdminNamespaceLabelKey; the second one in 1.33 and before."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dractl.manifests import Document
+from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.markdown import ELIDED, SUFFIXES
 from dractl.model import pod_templates
 from dractl.objects import items, mapping
-
-if TYPE_CHECKING:
-    from dractl.manifests import Document
-    from dractl.manifests.kustomize import Kustomizations
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 _DIRECTIVE = re.compile(
     r"\$(?:patch|retainKeys|setElementOrder/|deleteFromPrimitiveList/)"  # strategicpatch/patch.go of apimachinery

@@ -7,11 +7,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dractl.manifests import Document
-    from dractl.validation.violation import Path, Violation
+from dractl.manifests import Document
+from dractl.validation.violation import Path, Violation
 
 _MARKS = ("${", "$(", "($", "__", "<", "{{")
 _ANY = re.compile(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dractl.lint.model import Manifest, Run
 from dractl.objects import newest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
 
 
 class SlicePool(Struct, frozen=True):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from dractl.lint.fixes import applied
+from dractl.lint.place import Placed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+Reader = Callable[[str, str], Sequence[Sequence[Placed]]]
+"""The name and the text of a file to what the server says about each document; to nothing if it is damaged."""
 
-    from dractl.lint.place import Placed
-
-    Reader = Callable[[str, str], Sequence[Sequence[Placed]]]
-    """The name and the text of a file to what the server says about each document; to nothing if it is damaged."""
 
 MAX_ROUNDS = 10
 """One fix uncovers what the next one fixes."""

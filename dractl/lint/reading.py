@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.lint.model import Manifest, manifest
 from dractl.lint.partial import is_patch, stands_alone
 from dractl.lint.relevance import GROUP, concern, group
+from dractl.manifests import Document
 from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import embedded
+from dractl.manifests.kustomize import Kustomizations
 from dractl.validation.decoding import KUBERNETES_GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.manifests import Document
-    from dractl.manifests.kustomize import Kustomizations
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 _OF_PARTS = frozenset({"kustomize.config.k8s.io", "apiextensions.crossplane.io", "chainsaw.kyverno.io"})
 """Groups whose objects contain patches, patterns, and objects that are completed elsewhere (a Composition's base)."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from dractl.lint.model import Manifest, PodSpec, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.lint.model import Manifest, PodSpec, Run
 
 
 def namespace_of(subject: Manifest) -> str:

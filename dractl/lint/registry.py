@@ -16,22 +16,19 @@ with ``FOR`` only if one of these consumers of claims (:data:`CONSUMERS`) was na
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 
 from dractl.errors import UsageError
+from dractl.lint.advice import Advice
+from dractl.lint.finding import Severity
+from dractl.lint.model import Run
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from dractl.lint.advice import Advice
-    from dractl.lint.finding import Severity
-    from dractl.lint.model import Run
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 

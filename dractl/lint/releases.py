@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.lint.finding import Finding, Report
+from dractl.lint.finding import Finding, Report
 
 
 def combined(reports: Sequence[Report]) -> Report:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
+from dractl.manifests.documents import Path
 from dractl.objects import items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.manifests.documents import Path
 
 GROUP = "resource.k8s.io"
 KINDS = (

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import UsageError
 from dractl.lint import registry
-from dractl.lint.finding import Finding, ObjectRef
-from dractl.lint.ignores import ignores
+from dractl.lint.finding import Finding, ObjectRef, Severity
+from dractl.lint.ignores import Ignore, ignores
+from dractl.lint.place import Placed
 from dractl.manifests import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from dractl.lint.finding import Severity
-    from dractl.lint.ignores import Ignore
-    from dractl.lint.place import Placed
-    from dractl.manifests.source import Source
+from dractl.manifests.source import Source
 
 
 class Selection(Struct, frozen=True):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from dractl.manifests import Skipped
 from dractl.manifests.files import Entry
 from dractl.manifests.templates import chart_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.manifests import Skipped
 
 _FILE_COST = 4096
 """Bytes that take as long to lint as a file to open."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from dractl import atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"

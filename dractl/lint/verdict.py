@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint import placeholders
 from dractl.lint.drafts import HIDING, Draft
+from dractl.lint.finding import Severity
+from dractl.manifests import Document
+from dractl.model import Target
 from dractl.validation.validate import validate
 from dractl.validation.violation import Violation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from dractl.lint.finding import Severity
-    from dractl.manifests import Document
-    from dractl.model import Target
 
 _DOUBLED = frozenset({"duplicate-key", "merged-key"})
 _ROUNDS = 4

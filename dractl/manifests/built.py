@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.manifests.documents import Document, Skipped
+from dractl.manifests.documents import Document, Fault, Inputs, Path, Skipped
 from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
+from dractl.manifests.rendered import Renderer
+from dractl.manifests.source import Position
 from dractl.manifests.text import decode
 from dractl.model.paths import at as value_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from dractl.manifests.documents import Fault, Inputs, Path
-    from dractl.manifests.rendered import Renderer
-    from dractl.manifests.source import Position
 
 ORIGIN = "config.kubernetes.io/origin"
 """kubernetes-sigs/kustomize api/internal/utils/annotations.go OriginAnnotationKey"""

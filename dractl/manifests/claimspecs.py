@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
-from dractl.manifests.documents import Document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dractl.manifests.documents import Fault, Path
-    from dractl.manifests.source import Position
+from dractl.manifests.documents import Document, Fault, Path
+from dractl.manifests.source import Position
 
 _REQUESTS = ("spec", "spec", "devices", "requests")
 _SELECTORS = ("exactly", "selectors")

@@ -3,18 +3,14 @@ ConfigMap, the inline patches of a kustomization."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from dractl.manifests import yamltext
-from dractl.manifests.documents import Document
+from dractl.manifests.documents import Document, Fault, Path
 from dractl.manifests.source import Position, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.manifests.documents import Fault, Path
 
 _MAX_DEPTH = 32
 

@@ -10,17 +10,15 @@ import sys
 import tarfile
 import zipfile
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from msgspec import Struct
 
 from dractl.archives import damage
 from dractl.errors import InputError
 from dractl.manifests.documents import Skipped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")

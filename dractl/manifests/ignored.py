@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from pathspec import GitIgnoreSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class _Patterns(Struct, frozen=True):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dractl.manifests.jsontext import end_of, items, members, top_level
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class NoPlace(Exception):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from dractl.manifests.documents import Broken, Document, Fault, expand
+from dractl.manifests.documents import Broken, Document, Fault, Path, expand
 from dractl.manifests.resolve import json_number
 from dractl.manifests.scalars import Piece
+from dractl.manifests.source import Position, Source
 from dractl.manifests.text import MAX_DEPTH, brackets_nest_deeply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.manifests.documents import Path
-    from dractl.manifests.source import Position, Source
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,19 +13,13 @@ from msgspec.structs import replace
 from dractl.errors import InputError
 from dractl.manifests import jsontext, markdown, yamltext
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
-from dractl.manifests.files import MANIFEST_SUFFIXES, contents, read_all
+from dractl.manifests.files import MANIFEST_SUFFIXES, Content, Entry, contents, read_all
+from dractl.manifests.jsontext import NotJson
 from dractl.manifests.kustomize import is_kustomization
-from dractl.manifests.rendered import Rendered, in_template
+from dractl.manifests.rendered import Rendered, Renderer, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of, filled, holds_template, is_values, is_ytt, rendering_hint
 from dractl.manifests.text import decode, digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from dractl.manifests.files import Content, Entry
-    from dractl.manifests.jsontext import NotJson
-    from dractl.manifests.rendered import Renderer
 
 # Byte strings that name DRA: the group, the kinds (also under a misspelt group), the fields of pods. Searching for each
 # is ten times faster than one regular expression with alternatives.

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.manifests.documents import Document
-from dractl.manifests.source import Position
+from dractl.manifests.documents import Document, Fault, Path
+from dractl.manifests.source import Position, Source
 from dractl.manifests.templates import inserted_values
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dractl.manifests.documents import Fault, Path
-    from dractl.manifests.source import Source
-
-    Renderer = Callable[[str], "Rendered"]
+Renderer = Callable[[str], "Rendered"]
 
 
 class Rendered(Struct, frozen=True):

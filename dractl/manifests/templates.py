@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dractl.model.paths import at
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Compiled on first use: most files contain no `{{`.
 _BLOCK_HEADER = r"(?:^|[\s:\-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$"

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import yaml
 from msgspec import Struct
@@ -21,16 +22,11 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from dractl.manifests import plainyaml
-from dractl.manifests.documents import Broken, Document, Fault, expand
+from dractl.manifests.documents import Broken, Document, Fault, Path, expand
 from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.scalars import offsets, value_start
+from dractl.manifests.source import Position, Source
 from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.manifests.documents import Path
-    from dractl.manifests.source import Position, Source
 
 _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 _DEFINITION = r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""

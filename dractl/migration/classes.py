@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from dractl.drivers import find
 from dractl.drivers.profile import Options
 from dractl.migration.resources import SRIOV, wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.model import Target
+from dractl.model import Target
 
 
 def classes_for(resources: Iterable[str], target: Target) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.lint.finding import Edit
 from dractl.lint.fixes import removal
-from dractl.manifests import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.manifests import Document
-    from dractl.manifests.documents import Path
+from dractl.manifests import Document, Position
+from dractl.manifests.documents import Path
 
 
 class Remove(Struct, frozen=True):

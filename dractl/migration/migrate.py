@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from dractl.lint.finding import TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.partial import is_patch
 from dractl.manifests import Document, read_text
+from dractl.manifests.documents import Path
 from dractl.manifests.dumping import dump
 from dractl.manifests.jsonlayout import NoPlace, rewritten, with_objects
 from dractl.manifests.jsontext import NotJson, is_json
@@ -25,11 +27,6 @@ from dractl.migration.resources import wanted
 from dractl.migration.templates import Template, Templates
 from dractl.model import pod_templates
 from dractl.objects.values import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.manifests.documents import Path
 
 _MOST_ALONE = 50  # pods that are tried one by one where all at once do not give what was planned
 _DEPTH = 32

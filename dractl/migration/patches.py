@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.manifests import Document, Position, read_text
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.text import decode
 from dractl.migration.resources import wanted
 from dractl.objects import items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _INLINE = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _AMOUNTS = ("limits", "requests")

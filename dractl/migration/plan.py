@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint.placeholders import holds_placeholder
+from dractl.manifests import Document, Position
+from dractl.manifests.documents import Path
 from dractl.migration import labels
 from dractl.migration.edits import Change, Prepend, Put, Remove
+from dractl.migration.plugin import Sharing
 from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, parts_of_a_device, wanted, why_not
 from dractl.migration.templates import Shape, Template
 from dractl.objects.values import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dractl.manifests import Document, Position
-    from dractl.manifests.documents import Path
-    from dractl.migration.plugin import Sharing
 
 _TOLERATION = (
     "if nodes carry a taint {resource}, add a toleration (--tolerate): the admission plugin ExtendedResourceToleration "

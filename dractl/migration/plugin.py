@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.manifests import Document, read_text
+from dractl.manifests import Document, Position, read_text
 from dractl.migration.resources import SHARED
 from dractl.objects.values import items, mapping, number, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.manifests import Position
 
 _OPERATOR = "nvidia.com"
 _KINDS = ("ClusterPolicy", "GPUCluster")

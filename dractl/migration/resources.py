@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from msgspec import Struct
 
 from dractl.facts import names
 from dractl.facts.resources import by_name, drivers_of, resources
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 GPU, MIG = "gpu.nvidia.com", "mig.nvidia.com"
 SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.model.core import NodeSelector
 from dractl.model.meta import Condition, ObjectMeta
+from dractl.model.quantity import Quantity
+from dractl.model.reader import Reader
 from dractl.model.taints import DeviceToleration
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model.quantity import Quantity
-    from dractl.model.reader import Reader
 
 
 class CELDeviceSelector(Struct, frozen=True):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from dractl.model.claims import DeviceSelector, OpaqueDeviceConfiguration
 from dractl.model.meta import ObjectMeta
-
-if TYPE_CHECKING:
-    from dractl.model.reader import Reader
+from dractl.model.reader import Reader
 
 
 class DeviceClassConfiguration(Struct, frozen=True):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.model.meta import Condition, ObjectMeta
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model.quantity import Quantity
-    from dractl.model.reader import Reader
+from dractl.model.quantity import Quantity
+from dractl.model.reader import Reader
 
 
 class NodeSelectorRequirement(Struct, frozen=True):

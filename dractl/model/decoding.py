@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from dractl.model.claims import ResourceClaim, ResourceClaimTemplate
 from dractl.model.classes import DeviceClass
@@ -11,9 +12,6 @@ from dractl.model.core import Namespace, Node, Pod
 from dractl.model.reader import DecodeError, Reader
 from dractl.model.slices import ResourceSlice
 from dractl.model.taints import DeviceTaintRule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Object = ResourceClaim | ResourceClaimTemplate | DeviceClass | ResourceSlice | DeviceTaintRule | Pod | Node | Namespace
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model.reader import Reader
+from dractl.model.reader import Reader
 
 
 class OwnerReference(Struct, frozen=True):

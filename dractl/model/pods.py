@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dractl.model.reader import Path
+from dractl.model.reader import Path
 
 _CONTAINERS = ("containers", "initContainers", "resourceClaims")
 _DEPTH = 32

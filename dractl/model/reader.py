@@ -6,14 +6,11 @@ without a fraction is an integer. Any other mismatch is a :class:`DecodeError` w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from dractl.errors import InputError
 from dractl.model.quantity import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")

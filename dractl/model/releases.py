@@ -6,17 +6,15 @@ The tables are those of the pack of facts; the logic that uses them is here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from dractl.errors import UsageError
 from dractl.facts.kubernetes import Field as Field, Served as Served, Stage as Stage, kubernetes
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _FACTS: Final = kubernetes()
 RELEASES: Final = _FACTS.releases

@@ -7,14 +7,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from dractl.errors import UsageError
 from dractl.facts.resources import hardware
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 MOST: Final = 32  # devices in the allocation of one claim: resource/v1 AllocationResultsMaxSize
 MIG: Final = "mig-"

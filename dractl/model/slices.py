@@ -6,20 +6,16 @@ over its mapping: each part is converted when it is first read, attributes and c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from dractl.model.core import NodeSelector
 from dractl.model.meta import ObjectMeta
 from dractl.model.quantity import Quantity
-from dractl.model.reader import DecodeError, Reader
+from dractl.model.reader import DecodeError, LazyMap, Path, Reader
 from dractl.model.taints import DeviceTaint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dractl.model.reader import LazyMap, Path
 
 AttributeType = Literal["int", "bool", "string", "version", "ints", "bools", "strings", "versions"]
 T = TypeVar("T")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from dractl.model.meta import Condition, ObjectMeta
-
-if TYPE_CHECKING:
-    from dractl.model.reader import Reader
+from dractl.model.reader import Reader
 
 
 class DeviceTaint(Struct, frozen=True):

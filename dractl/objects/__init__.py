@@ -9,7 +9,7 @@ from __future__ import annotations
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of
 from dractl.objects.pods import PodSpec
 from dractl.objects.slices import Device, PoolName, Slice, identity, newest, slice_of
-from dractl.objects.values import Path, items, mapping, number, quantity, text
+from dractl.objects.values import Path, Raw, items, mapping, number, quantity, text
 
 __all__ = [
     "CLAIMS",
@@ -20,6 +20,7 @@ __all__ = [
     "Path",
     "PodSpec",
     "PoolName",
+    "Raw",
     "Request",
     "Slice",
     "identity",

@@ -6,16 +6,11 @@ fields/_containers.tpl.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from dractl.objects.pods import PodSpec
-from dractl.objects.values import items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.objects.pods import Owner
-    from dractl.objects.values import Path
+from dractl.objects.pods import Owner, PodSpec
+from dractl.objects.values import Path, items, mapping
 
 _DEPTH = 16
 _CONTAINERS = ("initContainers", "containers")

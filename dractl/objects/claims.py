@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from dractl.objects.values import items, mapping, number, text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.objects.values import Path
+from dractl.objects.values import Path, items, mapping, number, text
 
 Owner = TypeVar("Owner")
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from dractl.model.pods import main_containers
-from dractl.objects.values import items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.objects.values import Path
+from dractl.objects.values import Path, items, mapping
 
 Owner = TypeVar("Owner")
 

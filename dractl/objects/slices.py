@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from dractl.objects.values import items, mapping, number, text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from dractl.model import ResourceSlice
-    from dractl.objects.values import Path
+from dractl.model import ResourceSlice
+from dractl.objects.values import Path, items, mapping, number, text
 
 T = TypeVar("T")
 PoolName = tuple[str, str]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dractl.model.quantity import Quantity
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Raw = Mapping[str, Any]
+"""An object, or a part of it, as it was written."""
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dractl.probes.probe import probe
 from dractl.probes.root import MemoryTree, SysRoot
 from dractl.topology import snapshot
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 __all__ = ["SysRoot", "probe", "read"]
 

@@ -6,18 +6,13 @@ Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from dractl.probes.classes import AMD
-from dractl.topology.machine import Amdgpu, AmdPartition, Gpu, Link
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.probes.root import SysRoot
-    from dractl.topology.machine import PciDevice
+from dractl.probes.root import SysRoot
+from dractl.topology.machine import Amdgpu, AmdPartition, Gpu, Link, PciDevice
 
 _NODES = "sys/class/kfd/kfd/topology/nodes"
 _PLATFORM = "sys/devices/platform"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
+from dractl.probes.enumerate import Enumerator, Found
 from dractl.probes.pci import function_of
+from dractl.probes.root import SysRoot
 from dractl.topology.machine import NvmeController, NvmeNamespace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.probes.enumerate import Enumerator, Found
-    from dractl.probes.root import SysRoot
 
 _CONTROLLER = re.compile(r"nvme\d+")
 _NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")

@@ -5,10 +5,7 @@ Class codes are PCI-SIG's (base class, subclass, programming interface); vendor 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Kind
+from dractl.topology.machine import Kind
 
 NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.machine import CacheGroup, Core, Cpus, Package
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dractl.probes.root import SysRoot
 
 _CPU = "sys/devices/system/cpu"
 _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

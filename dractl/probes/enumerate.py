@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from dractl.probes.root import SysRoot
+from dractl.probes.root import SysRoot
 
 
 class Found(Struct, frozen=True):

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.probes.classes import NVIDIA
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from dractl.probes.root import SysRoot
-    from dractl.topology.machine import PciDevice
+from dractl.probes.root import SysRoot
+from dractl.topology.machine import PciDevice
 
 _FOLDER = Path(__file__).parent / "pciids"
 

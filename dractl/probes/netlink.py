@@ -6,12 +6,9 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _NEWLINK, _GETLINK, _NEWADDR, _GETADDR = 16, 18, 20, 22
 _ERROR, _DONE = 2, 3

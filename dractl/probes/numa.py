@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.machine import HugePages, NumaNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dractl.probes.root import SysRoot
 
 _NODES = "sys/devices/system/node"
 _TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")

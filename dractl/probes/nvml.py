@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from ctypes import byref, c_uint
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,10 +29,8 @@ from dractl.topology.machine import (
     Placement,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Note = Callable[[str, str], None]
 
-    Note = Callable[[str, str], None]
 
 BRANDS = {
     0: "Unknown",

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from dractl.probes import classes
+from dractl.probes.enumerate import Enumerator
+from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.machine import BDF, PciDevice, PcieRoot, SrIov
 from dractl.topology.standard_attributes import why_not_published
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from dractl.probes.enumerate import Enumerator
-    from dractl.probes.root import SysRoot
 
 _HOST_BRIDGE = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 _VFIO = re.compile(r"^vfio\d+$")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dractl.probes.enumerate import Enumerator
 from dractl.probes.pci import function_of
+from dractl.probes.root import SysRoot
 from dractl.topology.machine import RdmaDevice, RdmaPort
-
-if TYPE_CHECKING:
-    from dractl.probes.enumerate import Enumerator
-    from dractl.probes.root import SysRoot
 
 
 def probe(root: SysRoot, enumerator: Enumerator) -> list[RdmaDevice]:

@@ -11,12 +11,10 @@ import os
 import re
 import socket
 import stat
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 from dractl.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MAX_FILE = 1 << 20
 """No file of sysfs or procfs that dractl reads is longer; what is, is cut off there."""

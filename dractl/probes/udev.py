@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dractl.probes.enumerate import Found
 from dractl.probes.root import CONTROL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class UdevEnumerator:

@@ -6,17 +6,13 @@ functions are read: on some devices of other vendors, reading ``vpd`` takes seco
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from dractl.probes.root import SysRoot
 from dractl.topology.complexes import is_connectx, is_data_direct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dractl.probes.root import SysRoot
-    from dractl.topology.machine import PciDevice
+from dractl.topology.machine import PciDevice
 
 _LARGE, _END_SMALL, _END_LARGE, _READ_ONLY = 0x80, 0x78, 0x79, 0x90
 

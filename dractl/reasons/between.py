@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, soon
-from dractl.reasons.phrases import Scope, first
+from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, pods_on, soon
+from dractl.reasons.phrases import Names, Scope, first
 from dractl.scheduler import quota
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names
-    from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.attempt import Scheduler
 
 # kubernetes plugin/pkg/admission/serviceaccount
 _ACCOUNT = "error looking up service account "

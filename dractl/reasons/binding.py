@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
 from dractl.reasons.limits import GateOff
-from dractl.reasons.next_step import NextStep
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
+from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.phrases import Names, Scope
 
 
 class BindingConditionsOff(GateOff, frozen=True, kw_only=True):

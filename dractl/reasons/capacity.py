@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dractl.reasons.base import OTHER, SEE_SLICES, TAKEN, Held, InUse, OfRequest, ReasonPage
-from dractl.reasons.phrases import Scope, by_whom, first, plural
-
-if TYPE_CHECKING:
-    from dractl.reasons.phrases import Names
+from dractl.reasons.phrases import Names, Scope, by_whom, first, plural
 
 
 class CountersShort(InUse, frozen=True, kw_only=True):

@@ -3,25 +3,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.paste import command
-from dractl.cluster.state import map_at
+from dractl.cluster.state import ClusterState, map_at
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.reasons.base import SEE_CLAIM, SEE_POD_CLAIMS, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.limits import QuotaExceeded
-from dractl.reasons.next_step import CONTROLLERS, NextStep, add_the_rest, soon
+from dractl.reasons.next_step import CONTROLLERS, Asked, NextStep, add_the_rest, soon
+from dractl.reasons.phrases import Names, Scope
 from dractl.scheduler import preenqueue
 from dractl.scheduler.admission import ADMIN_LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.state import ClusterState
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
-    from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.attempt import Scheduler
 
 _OF_TEMPLATE = "resource.kubernetes.io/pod-claim-name"  # kubernetes pkg/controller/resourceclaim
 _CREATING = "create ResourceClaim :"  # kubernetes pkg/controller/resourceclaim: the claim has no name yet

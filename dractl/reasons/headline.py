@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-from dractl.reasons.phrases import Scope, capital
-
-if TYPE_CHECKING:
-    from dractl.reasons.base import Cause
-    from dractl.reasons.phrases import Names
+from dractl.reasons.base import Cause
+from dractl.reasons.phrases import Names, Scope, capital
 
 
 class Told(Struct, frozen=True):

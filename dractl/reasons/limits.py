@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cel import reading
 from dractl.cluster.paste import command
-from dractl.cluster.state import maps_at, text_at
-from dractl.model import Target
+from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
 from dractl.reasons.base import SEE_CLAIM, STOPPED, Cause, OfClaim, OfRequest, OfRequests, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, NextStep, add_the_rest
-from dractl.reasons.phrases import first, plural
+from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, add_the_rest
+from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.scheduler import admission, attempt, quota
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.state import ClusterState
-    from dractl.model import DeviceClass, Quantity
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
-    from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.attempt import Scheduler
 
 
 class QuotaExceeded(OfClaim, frozen=True, kw_only=True):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.cel import reading
+from dractl.cel.lookups import Lookup
 from dractl.cel.tokens import tokenize
 from dractl.reasons.phrases import MOST, tally
-
-if TYPE_CHECKING:
-    from dractl.cel.lookups import Lookup
 
 
 class Saw(Struct, frozen=True):

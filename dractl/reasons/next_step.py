@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from dractl.cluster.paste import command
 from dractl.cluster.state import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DAEMONSETS = "kubectl get daemonsets -A"
 _DRA = "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"

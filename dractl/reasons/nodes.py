@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import command
 from dractl.cluster.pods import event_about
-from dractl.cluster.state import text_at
+from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, NextStep, pods_on, see_node, twice_wanted
+from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, pods_on, see_node, twice_wanted
 from dractl.reasons.passing_taints import passing
-from dractl.reasons.phrases import first, listed, plural
+from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
 from dractl.scheduler import attempt, prebind, volumes
-from dractl.scheduler.rejection import Untolerated, VolumeClaim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.rejection import NodeLabel, Unmet
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.rejection import NodeLabel, Unmet, Untolerated, VolumeClaim
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):

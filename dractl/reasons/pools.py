@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, NextStep, pods_on
-from dractl.reasons.phrases import Scope, first, plural
+from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, Asked, NextStep, pods_on
+from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.reasons.refusals import labels_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names
-    from dractl.scheduler.rejection import NodeLabel
+from dractl.scheduler.rejection import NodeLabel
 
 
 class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
+from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
+from dractl.model.core import Toleration
 from dractl.reasons.passing_taints import aside
 from dractl.scheduler import rejection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
-    from dractl.model.core import Toleration
-    from dractl.scheduler.rejection import NodeLabel, Unmet
+from dractl.scheduler.rejection import NodeLabel, Unmet
 
 
 def unmet(wanted: Iterable[Unmet]) -> str:

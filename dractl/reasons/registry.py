@@ -5,13 +5,10 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dractl.reasons.base import Cause, ReasonPage
-
-if TYPE_CHECKING:
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.stops import Late, Stop
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.stops import Late, Stop
 
 # In the order in which `dractl rule` lists their codes; modules that it lacks come last.
 _ORDER = (

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from dractl.cluster.kubelet import obstacle_of
+from dractl.cluster.kubelet import Container, Health, Obstacle, Prepare, obstacle_of
 from dractl.cluster.paste import command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
-from dractl.reasons.next_step import NextStep, delete_by_force, pods_on, see_kubelet, see_node
-from dractl.reasons.phrases import first
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.kubelet import Container, Health, Obstacle, Prepare
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
+from dractl.reasons.next_step import Asked, NextStep, delete_by_force, pods_on, see_kubelet, see_node
+from dractl.reasons.phrases import Names, Scope, first
 
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
 _DOMAIN_NOT_READY = "asserting ComputeDomain Ready"

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.paste import command
+from dractl.model.names import RequestRef
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import NextStep, twice_wanted
-from dractl.reasons.phrases import first
+from dractl.reasons.next_step import Asked, NextStep, twice_wanted
+from dractl.reasons.phrases import Names, Scope, first
 from dractl.scheduler import prebind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.model.names import RequestRef
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
-    from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.attempt import Scheduler
 
 
 class OtherScheduler(Cause, frozen=True, kw_only=True):

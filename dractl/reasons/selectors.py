@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
-from dractl.reasons.misfits import instead, readable
-from dractl.reasons.next_step import NextStep
-from dractl.reasons.phrases import first, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.reasons.misfits import Evaluated, Misfit
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
+from dractl.reasons.misfits import Evaluated, Misfit, instead, readable
+from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.phrases import Names, Scope, first, plural
 
 _COMPARE = NextStep("compare the selector with what the devices publish", "kubectl get resourceslices -o yaml")
 

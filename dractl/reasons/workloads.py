@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import CONTROLLERS, NextStep, delete_by_force, pods_on, see_kubelet
-from dractl.reasons.phrases import first, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
+from dractl.reasons.next_step import CONTROLLERS, Asked, NextStep, delete_by_force, pods_on, see_kubelet
+from dractl.reasons.phrases import Names, Scope, first, plural
 
 _PODS = "kubectl get pods -n NS -o wide"
 

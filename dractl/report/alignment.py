@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dractl.alignment import Alignment, Use
+from dractl.alignment.quality import Constraint, Share
+from dractl.report.canvas import Canvas
 from dractl.report.page import cell, table
 from dractl.report.plain import printable, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.alignment import Alignment, Use
-    from dractl.alignment.quality import Constraint, Share
-    from dractl.report.canvas import Canvas
 
 _NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "nvme": "NVMe"}
 _WORDS = {"root": "root: the same PCIe root", "numa": "numa: the same NUMA node"}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from dractl.alignment import Alignment
 from dractl.report.alignment import counted
 from dractl.report.page import FONT, PALETTE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.alignment import Alignment
 
 _ROW, _BOX, _GAP, _HEAD, _PAD = 24, 118, 84, 46, 14
 _COLOURS = {"NODE": "--nvme", "numa": "--nvme", "SYS": "--bad", "unknown": "--soft"}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dractl.cel import Issue, Program
+from dractl.cel.trials import Answer, Trial
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.facts import current
-
-if TYPE_CHECKING:
-    from dractl.cel import Issue, Program
-    from dractl.cel.trials import Answer, Trial
 
 SCHEMA = "dractl/cel/v1"
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from dractl.cel.trials import Answer, Trial, TriedDevice
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH
+from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.cel.trials import Answer, Trial, TriedDevice
-    from dractl.report.canvas import Canvas
 
 _MOST = 4  # pools and deciding parts that are listed, unless all are requested
 _STYLES = {True: "1;32", False: "33", None: "1;31"}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dractl.facts import Attribute, Taint
-
-if TYPE_CHECKING:
-    from dractl.drivers import Known
-    from dractl.facts import Capacity
-    from dractl.report.canvas import Canvas
+from dractl.drivers import Known
+from dractl.facts import Attribute, Capacity, Taint
+from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/driver/v1"
 

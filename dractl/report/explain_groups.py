@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from dractl.alignment import Across
 from dractl.explain.answer import plain
+from dractl.explain.around.groups import Group
+from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.alignment import Across
-    from dractl.explain.around.groups import Group
-    from dractl.report.canvas import Canvas
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

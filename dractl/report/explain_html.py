@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
+from dractl.explain.around.groups import Group
 from dractl.report import alignment, alignment_svg, explain_groups
 from dractl.report.page import cell, page, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
-    from dractl.explain.around.groups import Group
 
 _STYLE = """
 body { max-width: 62rem; } table { width: 100%; }

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from dractl.cluster.rights import WHOLE
-from dractl.explain.answer import plain
+from dractl.cluster.rights import WHOLE, Rights
+from dractl.explain.answer import Explanation, plain
+from dractl.explain.around.groups import Group
+from dractl.explain.unread import Blind
 from dractl.facts import current
 from dractl.report import alignment, explain_groups
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.cluster.rights import Rights
-    from dractl.explain.answer import Explanation
-    from dractl.explain.around.groups import Group
-    from dractl.explain.unread import Blind
 
 SCHEMA = "dractl/explain/v1"
 

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dractl.explain.answer import SEVERITY
+from dractl.explain.answer import (
+    SEVERITY,
+    AllocatedDevice,
+    Conflict,
+    ConstraintGroup,
+    DeviceStatus,
+    Explanation,
+    Fix,
+    FunnelStage,
+    NodeAnswer,
+    Reason,
+)
 from dractl.report import alignment
+from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.explain.answer import (
-        AllocatedDevice,
-        Conflict,
-        ConstraintGroup,
-        DeviceStatus,
-        Explanation,
-        Fix,
-        FunnelStage,
-        NodeAnswer,
-        Reason,
-    )
-    from dractl.report.canvas import Canvas
 
 _EVERYTHING = 1 << 30
 _NODES = 8  # lines of nodes that one screen holds

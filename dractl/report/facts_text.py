@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dractl.facts.check import OLD
+from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES
-
-if TYPE_CHECKING:
-    from dractl.facts.summary import DriverLine, Summary
-    from dractl.report.canvas import Canvas
+from dractl.report.canvas import Canvas
 
 
 def render(said: Summary, canvas: Canvas, *, every: bool) -> str:

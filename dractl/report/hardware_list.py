@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.hardware import described, labels_of, names
 from dractl.drivers.hardware.products import products
 from dractl.facts import hardware
-
-if TYPE_CHECKING:
-    from dractl.report.canvas import Canvas
+from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/hardware/v1"
 

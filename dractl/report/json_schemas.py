@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from dractl.model.releases import NEWEST
 from dractl.resources import data_dir
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _INTERNAL = frozenset({"cdi"})  # of files that dractl reads, not of what it writes
 

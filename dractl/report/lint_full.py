@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dractl.lint import registry
+from dractl.lint.finding import Finding, Report
+from dractl.manifests import Position
+from dractl.report.canvas import Canvas
 from dractl.report.lint_summary import STYLES
 from dractl.report.plain import printable, wrap
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Finding, Report
-    from dractl.manifests import Position
-    from dractl.report.canvas import Canvas
 
 _FRAME = "34"
 

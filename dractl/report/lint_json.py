@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from dractl.facts import current
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Report
+from dractl.lint.finding import Report
 
 
 def render(report: Report) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl import __version__
 from dractl.facts import current
 from dractl.lint import registry
+from dractl.lint.finding import Finding, Report, TextFix
+from dractl.manifests import Position
 from dractl.report.paths import uri
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Finding, Report, TextFix
-    from dractl.manifests import Position
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from dractl.lint.finding import Report
+from dractl.report.canvas import Canvas
 from dractl.report.plain import plural
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Report
-    from dractl.report.canvas import Canvas
 
 STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 

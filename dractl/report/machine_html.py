@@ -7,24 +7,18 @@ elsewhere.
 from __future__ import annotations
 
 import json
+from collections.abc import Set as AbstractSet
 from html import escape
-from typing import TYPE_CHECKING
 
-from dractl.discovery.publication import NOTHING
+from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
-from dractl.report.machine_boxes import Box, Card
+from dractl.report.machine_boxes import Box, Card, Rest
 from dractl.report.machine_matrix import devices_of
 from dractl.report.machine_svg import COLORS
 from dractl.report.page import bullets, page, table, texts
 from dractl.topology.levels import LEVELS, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
-    from dractl.discovery.publication import Publication
-    from dractl.report.machine_boxes import Rest
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 _CANVAS = Canvas()
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dractl.discovery.publication import NOTHING
+from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_text as words
+from dractl.report.canvas import Canvas
 from dractl.report.plain import wrap
 from dractl.topology import cpulist
 from dractl.topology.levels import LEVELS, affinity, data_direct, endpoints, nearest, rank
-
-if TYPE_CHECKING:
-    from dractl.discovery.publication import Publication
-    from dractl.report.canvas import Canvas
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 _STYLES = {0: "2", 1: "1;32", 2: "32", 3: "36", 4: "36", 5: "33", 6: "33", 7: "31", 8: "31"}
 

@@ -7,22 +7,17 @@ scheme, and every device can be reached with the Tab key.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.discovery.publication import NOTHING
+from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
-from dractl.report.machine_boxes import Box, Card
+from dractl.report.machine_boxes import Box, Card, Rest
 from dractl.report.page import DARK, FONT, MONO, PALETTE
 from dractl.report.plain import wrap
 from dractl.topology.levels import LEVELS, endpoints
-
-if TYPE_CHECKING:
-    from dractl.discovery.publication import Publication
-    from dractl.report.machine_boxes import Rest
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 WIDTH = 548  # of a NUMA node's box
 _PAD, _GAP = 16, 8

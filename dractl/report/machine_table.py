@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dractl.discovery.publication import NOTHING
+from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_text as words
+from dractl.report.canvas import Canvas
 from dractl.topology.levels import ENDPOINTS
+from dractl.topology.machine import Gpu, Machine, PciDevice
 from dractl.topology.standard_attributes import published
-
-if TYPE_CHECKING:
-    from dractl.discovery.publication import Publication
-    from dractl.report.canvas import Canvas
-    from dractl.topology.machine import Gpu, Machine, PciDevice
 
 _HEAD = ("ADDRESS", "KIND", "PUBLISHED AS", "NUMA", "PCIE ROOT", "SWITCH", "NAMES", "LINK", "DRIVER", "DEVICE")
 _DISPENSABLE = ("SWITCH", "DRIVER", "DEVICE", "NAMES", "PCIE ROOT")

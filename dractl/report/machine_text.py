@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from dractl.discovery.alignment import alignments, obstacles
-from dractl.discovery.publication import silence
+from dractl.discovery.publication import Publication, silence
+from dractl.report.canvas import Canvas
 from dractl.topology import cpulist
 from dractl.topology.complexes import complexes, is_data_direct
 from dractl.topology.fabric import cliques, meshes
+from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 from dractl.topology.rails import rails
 from dractl.topology.units import show_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.discovery.publication import Publication
-    from dractl.report.canvas import Canvas
-    from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
 STYLES = {"gpu": "32", "accelerator": "32", "nic": "36", "rdma": "36", "nvme": "33", "bridge": "2", "other": ""}
 ORDER = {"gpu": 0, "accelerator": 1, "nic": 2, "rdma": 2, "nvme": 3}

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dractl.discovery.publication import NOTHING
+from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_text as words
+from dractl.report.canvas import Canvas
 from dractl.report.plain import wrap
 from dractl.topology import cpulist, tree
-from dractl.topology.machine import PciDevice
-from dractl.topology.tree import Switch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.discovery.publication import Publication
-    from dractl.report.canvas import Canvas
-    from dractl.topology.machine import Machine
-    from dractl.topology.tree import Root
+from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.tree import Root, Switch
 
 _INDENT = 6  # for names that do not fit next to their driver
 _LEAST_TEXT = 34

@@ -5,13 +5,10 @@ A page loads nothing from elsewhere, follows the reader's light or dark scheme, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from dractl.facts import current
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # Blue, violet and orange differ with every common form of colour blindness, and words say the same.
 PALETTE = """

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from dractl.errors import UsageError
 from dractl.model.order import natural
+from dractl.report.canvas import Canvas
 from dractl.report.plain import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.report.canvas import Canvas
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], canvas: Canvas, *, numbers: Sequence[int] = ()) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from dractl.report.page import bullets, cell, page, table
 from dractl.report.upgrade_text import headline
-
-if TYPE_CHECKING:
-    from dractl.upgrade import Finding, Plan, Step
+from dractl.upgrade import Finding, Plan, Step
 
 _LOOKS = {"breaks": "bad strong", "changes": "warn", "info": "soft"}
 _OBJECTS = 8

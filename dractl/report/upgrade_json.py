@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import to_builtins
 
 from dractl.facts import current
+from dractl.upgrade import Finding, Plan
 from dractl.upgrade.finding import LEVELS
-
-if TYPE_CHECKING:
-    from dractl.upgrade import Finding, Plan
 
 SCHEMA = "dractl/upgrade/v1"
 _SUMMARY = {"breaks": "breaks", "changes": "changes", "info": "infos"}

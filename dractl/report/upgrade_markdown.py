@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from dractl.report.plain import printable
 from dractl.report.upgrade_text import headline
-
-if TYPE_CHECKING:
-    from dractl.upgrade import Finding, Plan, Step
+from dractl.upgrade import Finding, Plan, Step
 
 _OBJECTS = 5
 

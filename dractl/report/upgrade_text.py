@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
+from dractl.upgrade import Finding, Plan, Step
 from dractl.upgrade.finding import LEVELS
-
-if TYPE_CHECKING:
-    from dractl.report.canvas import Canvas
-    from dractl.upgrade import Finding, Plan, Step
 
 _STYLES = {"breaks": "1;31", "changes": "33", "info": "2"}
 _ALIKE = (

@@ -5,17 +5,10 @@ kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dractl.cluster.state import map_at
-from dractl.model import RequestRef
-from dractl.scheduler.quota import claim_refusals
+from dractl.cluster.state import ClusterState, Key, map_at
+from dractl.model import RequestRef, ResourceClaim
+from dractl.scheduler.quota import QuotaExceeded, claim_refusals
 from dractl.scheduler.stops import Stop
-
-if TYPE_CHECKING:
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.model import ResourceClaim
-    from dractl.scheduler.quota import QuotaExceeded
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -12,41 +13,34 @@ from dractl.allocation import (
     Features,
     NoAllocator,
     NodeError,
+    Verdict,
     apply_taint_rules,
     backing_classes,
     delegated_resources,
 )
 from dractl.allocation.nodes import SelectorFault, selector_matches
-from dractl.cluster.state import at, text_at
+from dractl.cel import Program
+from dractl.cluster.state import ClusterState, at, text_at
 from dractl.errors import Unsupported
-from dractl.model import RequestRef, Target
+from dractl.model import Node, RequestRef, ResourceSlice, Target
+from dractl.objects import Raw
 from dractl.scheduler import condition
 from dractl.scheduler.binding import failure
+from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import special_claim
 from dractl.scheduler.groups import Groups, Held, names_read
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.prebind import late
 from dractl.scheduler.preemption import preempt
-from dractl.scheduler.preenqueue import enter
-from dractl.scheduler.snapshot import Snapshot
+from dractl.scheduler.preenqueue import Entry, enter
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.scheduler.volumes import Volumes
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+_Filtered = dict[object, tuple[Raw, NodeFilters, "_Refused"]]
 
-    from dractl.allocation import Verdict
-    from dractl.cel import Program
-    from dractl.cluster.state import ClusterState
-    from dractl.model import Node, ResourceSlice
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.preenqueue import Entry
-    from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.snapshot import NodeInfo, PodInfo
-    from dractl.scheduler.volumes import Volumes
-
-    Raw = Mapping[str, Any]
-    _Filtered = dict[object, tuple[Raw, NodeFilters, "_Refused"]]
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"

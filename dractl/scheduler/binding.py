@@ -5,20 +5,14 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from dractl.allocation import DeviceID
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from dractl.model import Condition, DeviceRequestAllocationResult
-    from dractl.scheduler.claims import PodClaim
-
-    Raw = Mapping[str, Any]
+from dractl.model import Condition, DeviceRequestAllocationResult
+from dractl.objects import Raw
+from dractl.scheduler.claims import PodClaim
 
 
 class BindingFailure(Struct, frozen=True):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import Key
-    from dractl.model import ResourceClaim
+from dractl.cluster.state import Key
+from dractl.model import ResourceClaim
 
 
 class PodClaim(Struct, frozen=True):

@@ -5,22 +5,16 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import cast
 
 from msgspec.structs import replace
 
-from dractl.allocation import CLAIM_NAME, extended_resources
-from dractl.cluster.state import text_at
+from dractl.allocation import CLAIM_NAME, Features, extended_resources
+from dractl.cluster.state import ClusterState, text_at
+from dractl.model import DeviceClass, Node, Pod, ResourceClaim
+from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.allocation import Features
-    from dractl.cluster.state import ClusterState
-    from dractl.model import DeviceClass, Node, Pod, ResourceClaim
-
-    Raw = Mapping[str, Any]
 
 
 def granted(state: ClusterState, pod: Raw) -> PodClaim | None:

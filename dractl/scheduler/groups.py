@@ -5,30 +5,25 @@ Such nodes share one search, and one entry in the answer if there are many of th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation import AllocatedState, DeviceID
+from dractl.allocation import AllocatedState, DeviceID, Features
 from dractl.allocation.nodes import some_term_matches
-from dractl.cluster.state import at, map_at, text_at
+from dractl.cel import Program
+from dractl.cluster.state import ClusterState, at, map_at, text_at
+from dractl.model import Device, ResourceSlice
+from dractl.objects import Raw
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
-
-    from dractl.allocation import Features
-    from dractl.cel import Program
-    from dractl.cluster.state import ClusterState
-    from dractl.model import Device, ResourceSlice
-
-    Raw = Mapping[str, Any]
-    Signatures = dict[tuple[int, frozenset[str] | None], tuple[ResourceSlice, int]]
-    """Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
-    Pool = tuple[str, str]  # driver and name
-    InUse = Mapping[Pool, frozenset[object]]
-    Holdings = dict[int, tuple[Raw, AllocatedState, InUse]]
-    """What single claims hold, by the identity of their mappings; each is kept, so that its identity stays its own."""
+Signatures = dict[tuple[int, frozenset[str] | None], tuple[ResourceSlice, int]]
+"""Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
+Pool = tuple[str, str]  # driver and name
+InUse = Mapping[Pool, frozenset[object]]
+Holdings = dict[int, tuple[Raw, AllocatedState, InUse]]
+"""What single claims hold, by the identity of their mappings; each is kept, so that its identity stays its own."""
 
 
 def names_read(compiled: Callable[[str], Program], *specs: Any) -> frozenset[str] | None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import BUGS, Bug
 from dractl.scheduler.attempt import Scheduler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.verdict import Attempt
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.verdict import Attempt
 
 
 class Decisive(Struct, frozen=True):

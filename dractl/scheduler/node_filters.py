@@ -6,11 +6,13 @@ plugins' own folders). Not checked: extenders and other plugins.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from dractl.allocation import Features
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.model import Quantity, Taint, Toleration
+from dractl.model import NodeSelector, Quantity, Taint, Toleration
+from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     AffinityUnmet,
     Cordoned,
@@ -31,18 +33,8 @@ from dractl.scheduler.rejection import (
     Untolerated,
     instead,
 )
-from dractl.scheduler.snapshot import ANY_ADDRESS, NodeInfo, units
+from dractl.scheduler.snapshot import ANY_ADDRESS, AffinityTerm, NodeInfo, PodInfo, Snapshot, SpreadConstraint, units
 from dractl.scheduler.volumes import Volumes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from dractl.allocation import Features
-    from dractl.model import NodeSelector
-    from dractl.scheduler.snapshot import AffinityTerm, PodInfo, Snapshot, SpreadConstraint
-
-    Raw = Mapping[str, Any]
 
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 

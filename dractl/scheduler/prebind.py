@@ -5,18 +5,13 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from dractl.allocation import CLAIM_NAME
+from dractl.allocation import CLAIM_NAME, Features
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.stops import Late
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.allocation import Features
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.snapshot import PodInfo
-    from dractl.scheduler.verdict import NodeVerdict
+from dractl.scheduler.verdict import NodeVerdict
 
 RESERVED_LIMIT = 256
 """Pods that may use a claim at a time (resourceapi.ResourceClaimReservedForMaxSize)."""

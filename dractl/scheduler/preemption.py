@@ -7,24 +7,17 @@ candidate, and a claim keeps its devices while its pod is only assumed to be gon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from dractl.cluster.state import text_at
+from dractl.cluster.state import ClusterState, text_at
+from dractl.objects import Raw
 from dractl.scheduler import condition
-from dractl.scheduler.snapshot import PodInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState
-    from dractl.scheduler.node_filters import NodeFilters
-    from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.snapshot import Budget, NodeInfo
-    from dractl.scheduler.verdict import NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.node_filters import NodeFilters
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.snapshot import Budget, NodeInfo, PodInfo
+from dractl.scheduler.verdict import NodeVerdict
 
 # DefaultPreemptionArgs: nodes that are tried at most, as a number and as a share of all nodes.
 _CANDIDATES, _SHARE = 100, 0.1

@@ -7,24 +7,18 @@ dynamic-resource-allocation/resourceclaim/claim.go).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from msgspec import Struct
 
 from dractl.cluster.podgroups import shared_claims
 from dractl.cluster.pods import event_about, is_new
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.model import Pod, PodResourceClaim, ResourceClaim
+from dractl.objects import Raw
 from dractl.scheduler.admission import admission
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.stops import Stop
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.model import Pod, PodResourceClaim, ResourceClaim
-
-    Raw = Mapping[str, Any]
 
 _QUEUE = "kueue.x-k8s.io/queue-name"  # kubernetes-sigs/kueue apis/kueue/v1beta1
 

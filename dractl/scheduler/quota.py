@@ -7,24 +7,18 @@ from ``status.used``, so that it holds after a change too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
 
-from dractl.allocation import EXTENDED_CLAIM, backing_classes
+from dractl.allocation import EXTENDED_CLAIM, Features, backing_classes
 from dractl.cluster.pods import ended
-from dractl.cluster.state import list_at, map_at, maps_at, text_at
-from dractl.model import Quantity, RequestRef
+from dractl.cluster.state import ClusterState, Key, list_at, map_at, maps_at, text_at
+from dractl.model import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, Quantity, RequestRef, ResourceClaim
+from dractl.objects import Raw
 from dractl.scheduler.snapshot import pod_limits, pod_requests, quantity
 from dractl.scheduler.stops import Stop
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+Usage = Mapping[str, Quantity]
 
-    from dractl.allocation import Features
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.model import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
-
-    Raw = Mapping[str, Any]
-    Usage = Mapping[str, Quantity]
 
 CLAIMS = "count/resourceclaims.resource.k8s.io"
 PER_CLASS = ".deviceclass.resource.k8s.io/devices"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from dractl.allocation.nodes import label_matches
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model import NodeSelector, Quantity, Taint
+from dractl.model import NodeSelector, Quantity, Taint
 
 
 class Cordoned(Struct, frozen=True):

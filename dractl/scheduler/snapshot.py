@@ -7,9 +7,9 @@ Snapshot). Objects are read leniently: a field of the wrong type, which no API s
 from __future__ import annotations
 
 from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,15 +17,9 @@ from msgspec.structs import replace
 from dractl.allocation import is_extended
 from dractl.allocation.nodes import label_matches, some_term_matches
 from dractl.cluster.pods import ENDED
-from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

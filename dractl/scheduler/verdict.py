@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation import Allocated
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from dractl.allocation import Verdict
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.stops import Late, Stop
+from dractl.allocation import Allocated, Verdict
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.stops import Late, Stop
 
 
 class NodeVerdict(Struct, frozen=True):

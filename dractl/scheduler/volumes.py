@@ -7,15 +7,18 @@ drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree d
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from dractl.allocation.nodes import some_term_matches
-from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import Key, at, list_at, map_at, maps_at, text_at
+from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     ClaimTaken,
+    NodeLabel,
     NotProvisionable,
     NoVolume,
     Provisioning,
@@ -26,17 +29,8 @@ from dractl.scheduler.rejection import (
     VolumeMissing,
     instead,
 )
-from dractl.scheduler.snapshot import label_selector, node_selector, quantity
+from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot, label_selector, node_selector, quantity
 from dractl.scheduler.stops import Stop
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.cluster.state import Key
-    from dractl.scheduler.rejection import NodeLabel
-    from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
-
-    Raw = Mapping[str, Any]
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _BOUND = "pv.kubernetes.io/bind-completed"

@@ -8,14 +8,12 @@ third kind, all NICs and GPUs of a NUMA node, adds nothing to the NUMA node and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 MELLANOX, NVIDIA = "0x15b3", "0x10de"
 # rdma_topo, pci_device_types

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 LIMIT = 1 << 16
 """CPU numbers from here on are refused, so that a hostile file cannot take much memory; the kernel's NR_CPUS is at most

@@ -7,16 +7,12 @@ addresses are not: they change from boot to boot and from node to node.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 from dractl.topology.units import show_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
 
 _MEMORY_TOLERANCE = 0.01  # the kernel reserves a varying small part of the memory
 

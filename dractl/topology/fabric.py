@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from dractl.topology.machine import Link, Machine
+from dractl.topology.machine import Link, Machine
 
 _NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
 

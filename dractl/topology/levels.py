@@ -6,17 +6,13 @@ to any vendor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.topology.complexes import complexes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 LEVELS: dict[str, str] = {
     "X": "the device itself",

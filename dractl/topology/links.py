@@ -6,14 +6,10 @@ there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from dractl.topology.levels import endpoints
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, PciDevice
+from dractl.topology.machine import Machine, PciDevice
 
 
 class SlowLink(Struct, frozen=True):

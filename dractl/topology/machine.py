@@ -8,17 +8,15 @@ bytes, link speeds GT/s, CPU and node sets the kernel's list form (``0-15,32-47`
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.topology import cpulist
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCHEMA = "dractl/machine/v1"
 MAX_BRIDGES = 255

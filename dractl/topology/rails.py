@@ -6,14 +6,10 @@ Among NICs of equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from dractl.topology.levels import endpoints, nearest, rank
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 
 class Rail(Struct, frozen=True):

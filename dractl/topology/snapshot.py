@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from dractl import atomic
 from dractl.archives import damage
@@ -14,10 +16,6 @@ from dractl.topology import wire
 from dractl.topology.complexes import complexes
 from dractl.topology.levels import affinity
 from dractl.topology.machine import SCHEMA, Machine, check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MAX_MEMBERS = 1_000_000
 MAX_TOTAL = 1 << 30

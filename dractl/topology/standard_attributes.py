@@ -7,12 +7,9 @@ drivers publish the device without it, and no claim's matchAttribute on it can e
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from dractl.topology.cpulist import parse
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine, NumaNode, PciDevice
+from dractl.topology.machine import Machine, NumaNode, PciDevice
 
 # The library's own expression: a domain of four digits, lower case.
 _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")

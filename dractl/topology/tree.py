@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from dractl.topology.machine import BDF, PciDevice
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import BDF, Machine, PciDevice
 
 
 class Switch(Struct, frozen=True):

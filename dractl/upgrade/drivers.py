@@ -4,30 +4,26 @@ says of the versions between."""
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
-from dractl.cluster import sources
+from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.drivers import Options, find, render
 from dractl.drivers.compare import devices
 from dractl.errors import UsageError
 from dractl.facts import pack
-from dractl.model import to_v1
+from dractl.facts.drivers import Attribute, Driver
+from dractl.model import Target, to_v1
+from dractl.objects import Raw
+from dractl.topology.machine import Machine
 from dractl.upgrade.finding import Finding
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+Devices = Mapping[tuple[str, str], Raw]
 
-    from dractl.cluster import ClusterState
-    from dractl.facts.drivers import Attribute, Driver
-    from dractl.model import Target
-    from dractl.topology.machine import Machine
-
-    Raw = Mapping[str, Any]
-    Devices = Mapping[tuple[str, str], Raw]
 
 _VALUES = {"string": "string", "int": "int", "bool": "bool", "version": "version", "strings": "string", "ints": "int"}
 _ADDRESS = "resource.kubernetes.io/pciBusID"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Level = Literal["breaks", "changes", "info"]
 LEVELS: tuple[Level, ...] = ("breaks", "changes", "info")

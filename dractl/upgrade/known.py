@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Container, Iterator
+from typing import Literal
 
+from dractl.cluster import ClusterState
 from dractl.cluster.state import map_at, text_at
 from dractl.facts.images import running
-from dractl.facts.known import breakages
-from dractl.upgrade.finding import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from dractl.cluster import ClusterState
-    from dractl.facts.known import Breakage
-    from dractl.upgrade.finding import Level
+from dractl.facts.known import Breakage, breakages
+from dractl.upgrade.finding import Finding, Level
 
 
 def of_nodes(state: ClusterState) -> Iterator[Finding]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dractl.cluster.state import text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from dractl.upgrade.finding import Finding
+from dractl.upgrade.finding import Finding
 
 _SKEW = 3
 """Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""

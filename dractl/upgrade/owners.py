@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from dractl.cluster import ClusterState
 from dractl.cluster.managers import of_object
 from dractl.cluster.state import maps_at, text_at
 from dractl.facts.images import runs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.cluster import ClusterState
-    from dractl.upgrade.finding import Finding
+from dractl.upgrade.finding import Finding
 
 _NAMED = 3
 

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import Allocated, Exhausted, Fatal
+from dractl.allocation import Allocated, Exhausted, Fatal, Features
 from dractl.capacity import copies
 from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
+from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import podgroup
 from dractl.cluster.pods import DEFAULT_SCHEDULER, claims_named, ended, is_pending, scheduler_name
-from dractl.cluster.state import GROUPS, map_at, maps_at, owning_pods, text_at
+from dractl.cluster.state import GROUPS, Key, map_at, maps_at, owning_pods, text_at
 from dractl.model import pod_templates
+from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import without_allocation
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.snapshot import PodInfo
-from dractl.upgrade.finding import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from dractl.allocation import Features
-    from dractl.cluster import ClusterState
-    from dractl.cluster.state import Key
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
-    from dractl.upgrade.finding import Level
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.upgrade.finding import Finding, Level
 
 _LEADERS = 12  # nodes of different kinds whose devices are compared
 _NAMED = 3

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
 from dractl.facts.kubernetes import kubernetes
-from dractl.model import to_v1
+from dractl.model import Target, to_v1
 from dractl.model.releases import served_versions
+from dractl.objects import Raw
 from dractl.upgrade.finding import Finding
 from dractl.validation import validate
+from dractl.validation.decoding import Fault
 from dractl.validation.drop import drop
-from dractl.validation.violation import dotted
+from dractl.validation.violation import Violation, dotted
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
+Labels = Mapping[str, Mapping[str, str]]
 
-    from dractl.model import Target
-    from dractl.validation.decoding import Fault
-    from dractl.validation.violation import Violation
-
-    Raw = Mapping[str, Any]
-    Labels = Mapping[str, Mapping[str, str]]
 
 _STAYS = frozenset({"ResourceClaim", "DeviceClass", "DeviceTaintRule"})
 """Stored objects that nobody makes anew: drivers publish slices, controllers make claims and pods of templates."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.allocation import Features
-from dractl.cluster import sources
+from dractl.cluster import ClusterState, sources
 from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.errors import UsageError
@@ -19,16 +20,11 @@ from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
 from dractl.model.releases import COMPARED, GATES, PREVIEWS, caveat, is_newer, release_of, stage
 from dractl.upgrade import drivers, known, order, server
+from dractl.upgrade.drivers import Described
 from dractl.upgrade.finding import Finding, Plan, Step, grouped
 from dractl.upgrade.owners import owned
 from dractl.upgrade.placing import Placing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.cluster import ClusterState
-    from dractl.upgrade.drivers import Described
-    from dractl.upgrade.server import Input
+from dractl.upgrade.server import Input
 
 _KNOWN = (*COMPARED, *PREVIEWS)
 _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)

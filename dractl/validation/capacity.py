@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from dractl.model.quantity import Quantity
+from dractl.model.releases import Target
 from dractl.validation.causes import duplicate, forbidden, invalid, required, too_many
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.place import Place
+from dractl.validation.violation import Violation
 
 MAX_VALID_VALUES = 10
 MAX_INT64 = (1 << 63) - 1

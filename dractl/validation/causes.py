@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from dractl.model.nearest import nearest
 from dractl.model.quantity import Quantity
+from dractl.model.releases import Target
+from dractl.validation.place import Place
 from dractl.validation.violation import Violation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
 
 ITSELF: Final = object()
 """Stands for the value at the place."""

@@ -5,26 +5,22 @@ They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/valid
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dractl.model.releases import Target
 from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
 from dractl.validation.lists import bounded, bounded_set, text_of, unique
 from dractl.validation.opaque import OpaqueRules, configuration
+from dractl.validation.place import Place
 from dractl.validation.selectors import MAX_COST, SelectorRules, derived_attribute, selectors
 from dractl.validation.tolerations import toleration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
+from dractl.model.releases import Target
 from dractl.validation.causes import invalid
 from dractl.validation.formats import extended_resource_name_errors
 from dractl.validation.lists import bounded
 from dractl.validation.opaque import OpaqueRules, configuration
+from dractl.validation.place import Place
 from dractl.validation.selectors import SelectorRules, selectors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 MAX_CONFIG = 32
 

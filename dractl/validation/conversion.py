@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 
 def source_path(path: Path, value: dict[str, Any]) -> Path:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from dractl.model.nearest import nearest
-from dractl.model.releases import RELEASES, served_versions
+from dractl.model.releases import RELEASES, Target, served_versions
 from dractl.validation.schemas import of_release
-from dractl.validation.violation import Violation
+from dractl.validation.shapes import Record
+from dractl.validation.violation import Path, Violation
 from dractl.validation.walk import has_field, unknown_field, walk, wrong_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.shapes import Record
-    from dractl.validation.violation import Path
 
 
 class Fault(Protocol):

@@ -8,18 +8,14 @@ The stored object then has another meaning than the one that was written. The fi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.model.releases import dropped_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dractl.model.releases import Target
-    from dractl.validation.violation import Path
+from dractl.model.releases import Target, dropped_fields
+from dractl.validation.violation import Path
 
 _SPEC = {
     "ResourceClaim": ("claim", ["spec"]),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
+from dractl.model.releases import Target
 from dractl.validation.causes import declared, duplicate, too_many
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.place import Place
+from dractl.validation.violation import Violation
 
 
 def bounded(

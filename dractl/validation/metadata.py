@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from dractl.model.releases import Target
 from dractl.validation.causes import forbidden, invalid, required, too_long
 from dractl.validation.formats import (
     label_errors,
@@ -13,13 +15,8 @@ from dractl.validation.formats import (
     lower,
     subdomain_errors,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.place import Place
+from dractl.validation.violation import Violation
 
 MAX_ANNOTATIONS = 256 * 1024
 _SUFFIX = "xxxxx"  # what the server appends to generateName is random, but always these many letters and digits

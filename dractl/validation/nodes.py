@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.validation.causes import forbidden, invalid, required
 from dractl.validation.formats import label_key, label_value, subdomain, subdomain_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.place import Place
+from dractl.validation.violation import Violation
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 

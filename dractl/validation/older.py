@@ -6,18 +6,15 @@ pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
+from dractl.model.releases import Target
 from dractl.validation.causes import required
 from dractl.validation.place import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 _EXACTLY = re.compile(r"(devices\.requests\[\d+\])\.exactly\b")
 _BASIC = re.compile(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
+from dractl.model.releases import Target
 from dractl.validation.causes import invalid, required, too_long
 from dractl.validation.formats import declared_driver_name
+from dractl.validation.place import Place
 from dractl.validation.scalars import number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 MAX_PARAMETERS = 10 * 1024
 

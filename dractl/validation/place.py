@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dractl.model.quantity import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.validation.violation import Path
-
+from dractl.validation.violation import Path
 
 _FLAT_REQUEST = r"(devices\.requests\[\d+\])\.exactly\b"
 _BASIC_DEVICE = r"^(spec\.devices\[\d+\])\.(?!name$)"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from dractl.validation.causes import duplicate, invalid, required, too_many
 from dractl.validation.formats import label, subdomain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.place import Place
+from dractl.validation.violation import Violation
 
 MAX_CLAIMS: Final = 4  # scheduling/v1alpha2 types.go MaxPodGroupResourceClaims
 MAX_TEMPLATES: Final = 8  # WorkloadMaxPodGroupTemplates

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dractl.model.pods import pod_templates
 from dractl.validation.causes import duplicate, forbidden, invalid, not_found, not_supported, required
 from dractl.validation.formats import is_extended_resource_name, is_native_resource, label, label_key_errors, subdomain
 from dractl.validation.place import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 _SUPPORTED = ("cpu", "hugepages-", "memory")
 """Resources that a pod as a whole can request."""

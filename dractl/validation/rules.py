@@ -7,19 +7,16 @@ or ``OM`` (object metadata). The page of the lint rule that reports an id descri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from dractl.model.releases import Target
 from dractl.validation import claims, classes, podgroups, slices, taints
 from dractl.validation.metadata import object_meta, template_meta
 from dractl.validation.older import reworded
 from dractl.validation.place import Place
 from dractl.validation.pods import pods
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 
 def check(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from dractl.model.go import json_number
 from dractl.model.quantity import Quantity
 from dractl.validation.shapes import Scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _never(_: Any) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from dractl.model.releases import gone_versions, like
 from dractl.resources import data_dir
@@ -23,12 +24,7 @@ from dractl.validation.scalars import (
     TIME,
     string,
 )
-from dractl.validation.shapes import List, Map, Record
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dractl.validation.shapes import Shape
+from dractl.validation.shapes import List, Map, Record, Shape
 
 _BASIC: dict[str, Shape] = {
     "FieldsV1": ANYTHING,

@@ -6,14 +6,12 @@ A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: name
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 Steps = list[str | int]
 Shape: TypeAlias = "Record | List | Map | Scalar"

@@ -6,11 +6,13 @@ release, together with the declarative rules of 1.37 (tags of api/resource/v1/ty
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from dractl.model.releases import Target
 from dractl.model.version import SEMVER_ORG
 from dractl.validation.capacity import request_policy
 from dractl.validation.causes import (
@@ -40,14 +42,9 @@ from dractl.validation.formats import (
 )
 from dractl.validation.lists import bounded, bounded_set, text_of, unique
 from dractl.validation.nodes import node_name, node_selector
+from dractl.validation.place import Place
 from dractl.validation.tolerations import TaintRules, taint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 MAX_DEVICES = 128
 MAX_ADVANCED_DEVICES = 64

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
+from dractl.model.releases import Target
 from dractl.validation.causes import (
     duplicate,
     forbidden,
@@ -34,15 +35,10 @@ from dractl.validation.formats import (
 from dractl.validation.lists import bounded, bounded_set, text_of
 from dractl.validation.nodes import node_selector
 from dractl.validation.opaque import OpaqueRules, configuration, json_object
+from dractl.validation.place import Place
 from dractl.validation.slices import binding_conditions, skipped_operations
 from dractl.validation.tolerations import toleration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 MAX_RESERVATIONS = 256
 MAX_RESERVATIONS_1_32 = 32

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from dractl.model.releases import Target
 from dractl.validation.causes import invalid, required, too_long
 from dractl.validation.formats import (
     MAX_POOL,
@@ -15,15 +16,10 @@ from dractl.validation.formats import (
     subdomain,
     subdomain_errors,
 )
+from dractl.validation.place import Place
 from dractl.validation.selectors import SelectorRules, selectors
 from dractl.validation.tolerations import TaintRules, taint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.violation import Violation
 
 MAX_LIMIT = 1000
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dractl.model.releases import Target
 from dractl.validation.causes import declared, invalid, not_supported, required
 from dractl.validation.formats import label_key, label_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.model.releases import Target
-    from dractl.validation.place import Place
-    from dractl.validation.violation import Violation
+from dractl.validation.place import Place
+from dractl.validation.violation import Violation
 
 OPERATORS = ("Equal", "Exists")
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from dractl.model import to_v1
-from dractl.model.releases import served_versions
+from dractl.model.releases import Target, served_versions
 from dractl.validation import defaults, rules
 from dractl.validation.conversion import source_path
-from dractl.validation.decoding import decode, identify
-from dractl.validation.drop import drop
+from dractl.validation.decoding import Fault, decode, identify
+from dractl.validation.drop import Dropped, drop
 from dractl.validation.older import without_basic
 from dractl.validation.place import Place
 from dractl.validation.status import claim_status
 from dractl.validation.violation import Violation, dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.model.releases import Target
-    from dractl.validation.decoding import Fault
-    from dractl.validation.drop import Dropped
 
 
 def validate(

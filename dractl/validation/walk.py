@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.model.nearest import nearest
 from dractl.validation.moved import MOVED, UNWRAPPED
 from dractl.validation.scalars import BOOL, INT32, INT32_OR_STRING, INT64, json_type, number
-from dractl.validation.shapes import List, Map, Misfit, Record
-from dractl.validation.violation import Violation, dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.validation.shapes import Shape
-    from dractl.validation.violation import Path
+from dractl.validation.shapes import List, Map, Misfit, Record, Shape
+from dractl.validation.violation import Path, Violation, dotted
 
 
 def walk(value: Any, shape: Record) -> list[Misfit]:

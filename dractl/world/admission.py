@@ -6,23 +6,17 @@ Faults that an object already has are not held against a change of it: the serve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from dractl.cluster.changes import Create, Patch, apply, parse_target
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.allocation import Features
+from dractl.cluster.changes import Change, Create, Patch, apply, parse_target
+from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
+from dractl.model import Target
+from dractl.objects import Raw
 from dractl.scheduler.quota import forbidden, room
 from dractl.scheduler.snapshot import container_requests, quantity
 from dractl.validation import validate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.allocation import Features
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState
-    from dractl.model import Target
-
-    Raw = Mapping[str, Any]
 
 Fault = tuple[str, str, str]
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Create, Delete, Patch, apply, parse_target
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.cluster.changes import Change, Create, Delete, Patch, apply, parse_target
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
 from dractl.world.admission import pod_refusal
 from dractl.world.controllers import Owned, active, next_act
 from dractl.world.queue import entries, identity, pending, place
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+Workload = tuple[str, Key]
 
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.scheduler.attempt import Scheduler
-
-    Raw = Mapping[str, Any]
-    Workload = tuple[str, Key]
 
 _ROUNDS = 12
 _MADE = 24  # pods that are made at most: more of a rollout are like these

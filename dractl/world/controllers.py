@@ -7,21 +7,15 @@ with a node counts as available, unless it says that it is not ready.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dractl.cluster.pods import ended
-from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, deletion_rank, ordinal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 _BACKOFF_LIMIT, _UNLIMITED = 6, 2**31 - 1  # pkg/apis/batch/v1/defaults.go
 _KILLED = (137, 143)  # exit codes after SIGKILL and SIGTERM

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -13,16 +13,10 @@ from dractl.capacity.replicas import kind_of
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import object_of, podgroup
 from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
-from dractl.cluster.state import at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, maps_at, text_at
+from dractl.objects import Raw
+from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.snapshot import PodInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.scheduler.attempt import Scheduler
-
-    Raw = Mapping[str, Any]
 
 
 class Entry(Struct, frozen=True):

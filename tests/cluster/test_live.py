@@ -7,7 +7,7 @@ import json
 import stat
 import sys
 import threading
-from pathlib import Path  # noqa: TC003 - fixtures' type
+from pathlib import Path
 from typing import Any
 
 import pytest

@@ -9,7 +9,7 @@ are nodes and devices, where they do not depend on it; the four counts of each p
 from __future__ import annotations
 
 import json
-from pathlib import Path  # noqa: TC003 - a parameter's type
+from pathlib import Path
 from typing import Any
 
 import pytest

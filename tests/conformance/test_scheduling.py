@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path  # noqa: TC003 - a fixture's type
+from pathlib import Path
 from typing import Any
 
 import pytest

@@ -7,7 +7,8 @@ fit, as cel-go does for operands whose type is only known at run time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from dractl.cel.functions import (
     conversion,
@@ -23,9 +24,6 @@ from dractl.cel.functions import (
 from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
 from dractl.model import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _LIBRARIES = (
     conversion,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,9 +14,6 @@ from dractl.cel.functions import conversion as c
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
 from dractl.model.go import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CLAUSE = re.compile(r"(?:\.([0-9]*+))?+(.?)", re.DOTALL | re.ASCII)
 _LETTERS = "sdfexXbo"

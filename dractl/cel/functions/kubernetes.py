@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from dractl.cel.functions.network import url
 from dractl.cel.functions.registry import OVERLOADS, Overload, overload
 from dractl.cel.values import NONE, CelError, NamedFormat, Optional, Sum
 from dractl.model import Quantity, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _three_way(a: Quantity | Version, b: Quantity | Version) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cmp_to_key, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, ListOf, Overload, overload
 from dractl.cel.values import CelError, Duration, Timestamp, Uint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LONGEST_RANGE = 1_000_000  # ext/lists.go defaultMaxRangeSize
 _INCLUDES_LONGEST = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice

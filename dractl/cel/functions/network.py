@@ -5,15 +5,15 @@ from __future__ import annotations
 import ipaddress
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from dractl.cel.functions.registry import overload
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
 from dractl.model.go import quoted
 
-if TYPE_CHECKING:
-    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 
 # -- addresses --------------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import OVERLOADS, Overload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "_+_": v.add,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dractl.cel.functions.registry import ListOf, overload
 from dractl.cel.values import LARGEST, CelError, text_of_key, too_costly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _GO_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

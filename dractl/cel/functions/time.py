@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from dractl.cel import values as v
@@ -12,9 +13,6 @@ from dractl.cel.functions.registry import OVERLOADS, Overload
 from dractl.cel.numbers import parse_int
 from dractl.cel.values import CelError, Duration, Timestamp
 from dractl.model.go import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _UNITS = {
     "ns": 1,

@@ -3,8 +3,6 @@ Machine to render slices for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dractl.drivers.hardware import build, described
 from dractl.drivers.hardware.build import as_node
 from dractl.drivers.hardware.labels import of, setter
@@ -12,9 +10,7 @@ from dractl.drivers.hardware.spec import is_file, parse
 from dractl.errors import InputError, UsageError
 from dractl.model.quantity import PLENTY
 from dractl.topology import cpulist
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 __all__ = ["as_node", "labels_of", "machine", "room_of", "setter"]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers import reported
 from dractl.drivers.hardware import names
@@ -35,16 +35,11 @@ from dractl.drivers.hardware.layout import (
     unknown_key,
     unknown_product,
 )
-from dractl.drivers.hardware.products import find
+from dractl.drivers.hardware.products import Product, find
 from dractl.errors import InputError, UsageError
 from dractl.facts import hardware
-from dractl.manifests import load as load_documents
-from dractl.topology.machine import BDF
-
-if TYPE_CHECKING:
-    from dractl.drivers.hardware.products import Product
-    from dractl.manifests import Document
-    from dractl.topology.machine import Reported
+from dractl.manifests import Document, load as load_documents
+from dractl.topology.machine import BDF, Reported
 
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")

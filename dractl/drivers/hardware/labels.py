@@ -9,14 +9,10 @@ cluster, such as the zone, the node pool and the node's name, is not known: a ma
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from dractl.drivers.hardware import mig
-from dractl.drivers.hardware.layout import size
-
-if TYPE_CHECKING:
-    from dractl.drivers.hardware.layout import Layout
-    from dractl.drivers.hardware.products import Product
+from dractl.drivers.hardware.layout import Layout, size
+from dractl.drivers.hardware.products import Product
 
 ARCH, INSTANCE_TYPE = "kubernetes.io/arch", "node.kubernetes.io/instance-type"
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}

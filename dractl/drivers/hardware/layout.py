@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
 from dractl.drivers.hardware import mig, names
-from dractl.drivers.hardware.products import beginning, find, products
+from dractl.drivers.hardware.products import Product, beginning, find, products
 from dractl.errors import UsageError
 from dractl.model import Quantity
 from dractl.model.nearest import nearest_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.drivers.hardware.products import Product
-    from dractl.topology.machine import Reported
+from dractl.topology.machine import Reported
 
 MAX_DEVICES = 512
 MAX_CPUS = 4096

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.errors import UsageError
-from dractl.topology.machine import MigDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.topology.machine import MigProfile, Placement
+from dractl.topology.machine import MigDevice, MigProfile, Placement
 
 ON = ("on", True)
 _OFF = ("off", False)

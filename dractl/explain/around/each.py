@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -10,22 +10,16 @@ from dractl.capacity.replicas import first_of
 from dractl.cluster.paste import command
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.cluster.workloads import topmost, workload
 from dractl.errors import DractlError
 from dractl.explain.answer import SEVERITY, Explanation, Subject
 from dractl.explain.around.relief import with_relief
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
+from dractl.objects import Raw
 from dractl.reasons.next_step import NextStep
 from dractl.reasons.scheduling import NoConsumer, WouldFitNow
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState
-
-    Raw = Mapping[str, Any]
 
 _REPLICAS = 1000  # of one answer that are placed together
 # What tells replicas of one workload apart and changes nothing about where they can run.

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dractl.alignment import across
-from dractl.capacity import together
+from dractl.alignment import Across, across
+from dractl.capacity import Choice, Together, together
 from dractl.capacity.gangs import domains
 from dractl.cluster.kinds import kind_of
 from dractl.cluster.podgroups import group_of, minimum, podgroup
 from dractl.cluster.pods import ended, is_pending
-from dractl.cluster.state import GROUPS, at, map_at, text_at
+from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, text_at
 from dractl.cluster.workloads import owned_pods, refusal
+from dractl.explain.answer import Reason
 from dractl.explain.ask import Question, address, made_pods
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.unread import decided
 from dractl.model import pod_templates
+from dractl.objects import Raw
 from dractl.reasons.gangs import GangTooSmall
 from dractl.reasons.phrases import Names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dractl.alignment import Across
-    from dractl.capacity import Choice, Together
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.answer import Reason
-
-    Raw = Mapping[str, Any]
 
 _MOST = 10_000  # replicas of one template that are placed
 _EACH_NODE = "DaemonSet"  # one pod a node: not replicas of which some could fit

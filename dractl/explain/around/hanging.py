@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster import kubelet
 from dractl.cluster.pods import ended
-from dractl.cluster.state import text_at
+from dractl.cluster.state import ClusterState, text_at
 from dractl.explain import settled
 from dractl.explain.answer import FITS, Hanging
 from dractl.explain.ask import Question
+from dractl.reasons.base import Cause
 from dractl.reasons.phrases import Names
 from dractl.reasons.running import NodeSilent, NodeUnready
+from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.preenqueue import enter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.state import ClusterState
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.attempt import Scheduler
 
 
 def pods(scheduler: Scheduler, node: str) -> Iterator[Hanging]:

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID
-from dractl.cluster.devices import ready_devices, result_device
+from dractl.allocation import DeviceID, PoolSurvey, Survey
+from dractl.cluster.devices import Devices, ready_devices, result_device
 from dractl.cluster.paste import command
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
-from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Subject
+from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject
+from dractl.explain.ask import Question
 from dractl.explain.diagnose.pools import unusable as unusable_pool
 from dractl.explain.selectors import text_of
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import blind_to, both
-from dractl.model import decode
+from dractl.model import Device, DeviceClass, ResourceClaim, decode
+from dractl.reasons.base import Cause
 from dractl.reasons.headline import Headline
 from dractl.reasons.next_step import NextStep
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, Scope, held_by
+from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import Cordoned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.allocation import PoolSurvey, Survey
-    from dractl.cluster.devices import Devices
-    from dractl.explain.answer import Hanging
-    from dractl.explain.ask import Question
-    from dractl.model import Device, DeviceClass, ResourceClaim
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.attempt import Scheduler
 
 _MOST = 8  # pods that are named
 _HARMLESS = ("None",)  # effects of taints that keep nothing away

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
+from dractl.allocation import Features
 from dractl.capacity.changes import unknown
+from dractl.cluster import ClusterState
 from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.answer import Explanation
 from dractl.explain.around.unlabelled import Needed, of_pod, of_slices, with_needed
 from dractl.explain.ask import Question
-from dractl.explain.explain import Explainer
+from dractl.explain.explain import Explainer, Options
+from dractl.objects import Raw
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import REQUIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dractl.allocation import Features
-    from dractl.cluster import ClusterState
-    from dractl.explain.answer import Explanation
-    from dractl.explain.explain import Options
-
-    Raw = Mapping[str, Any]
 
 _MOST = 8  # selectors of slices that are assumed to match, one after the other
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from dractl.capacity.replicas import first_of
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.state import text_at
+from dractl.cluster.state import ClusterState, text_at
 from dractl.cluster.workloads import workload
-from dractl.explain.answer import Relief
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.answer import Explanation, Fix
-    from dractl.explain.explain import Explainer
-
-    Raw = Mapping[str, Any]
+from dractl.explain.answer import Explanation, Fix, Relief
+from dractl.explain.explain import Explainer
+from dractl.objects import Raw
 
 _TRIED = 12  # fixes, those that most pods wait for first
 _PLACED = 1000  # pods of one answer

@@ -7,7 +7,7 @@ the answer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.model import NodeSelector, NodeSelectorTerm, ResourceSlice
+    from dractl.objects import Raw
 
     Labels = Mapping[str, str]
-    Raw = Mapping[str, Any]
 
 
 class Needed(Struct, frozen=True):

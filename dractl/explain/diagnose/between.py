@@ -5,16 +5,20 @@ that are older than what they were made from."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from dractl.cluster.devices import is_left_over
+from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.managers import autoscaler
 from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
-from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import Key, at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, workload
+from dractl.explain.case import Case
+from dractl.explain.diagnose.nodes import NodeFindings
 from dractl.model.nearest import nearest
+from dractl.objects import Raw
 from dractl.reasons.amounts import AllNeedsFree
-from dractl.reasons.base import TAKEN
+from dractl.reasons.base import TAKEN, Cause
 from dractl.reasons.between import (
     AddedByAdmission,
     DriverAbsent,
@@ -32,18 +36,7 @@ from dractl.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
 from dractl.reasons.workloads import ClaimEach, HoldersEnded, HoldersTerminating, OldReplicas, OldRevision, OwnReplicas
 from dractl.scheduler.preenqueue import enter
 from dractl.scheduler.rejection import LabelUnmet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.cluster.devices import Holder
-    from dractl.cluster.state import Key
-    from dractl.explain.case import Case
-    from dractl.explain.diagnose.nodes import NodeFindings
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.snapshot import PodInfo
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.snapshot import PodInfo
 
 _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"

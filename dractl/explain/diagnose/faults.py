@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from dractl.allocation import Fatal
+from dractl.allocation import DeviceID, Fatal, Fault
+from dractl.allocation.survey import RequestSurvey, Survey
 from dractl.explain import selectors
+from dractl.explain.case import Case
 from dractl.explain.diagnose.pools import unusable
+from dractl.reasons.base import Cause
 from dractl.reasons.constraints import AllUnderConstraint
 from dractl.reasons.limits import ClaimLimit, ClassMissing, GateOff
 from dractl.reasons.pools import PoolIncomplete, PoolInvalid
 from dractl.reasons.scheduling import SchedulerError, UpstreamBug
 from dractl.reasons.selectors import SelectorError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.allocation import DeviceID, Fault
-    from dractl.allocation.survey import RequestSurvey, Survey
-    from dractl.explain.case import Case
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.verdict import NodeVerdict
+from dractl.scheduler.verdict import NodeVerdict
 
 
 def fatal(case: Case, verdict: NodeVerdict, survey: Survey) -> Cause:

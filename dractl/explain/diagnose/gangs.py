@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.capacity import gangs
-from dractl.cluster.state import key_of, text_at
+from dractl.capacity.gangs import Waiting
+from dractl.cluster.state import ClusterState, key_of, text_at
+from dractl.explain.case import Case
 from dractl.model.nearest import nearest
+from dractl.reasons.base import Cause
 from dractl.reasons.gangs import GangHeldBack, GangIncomplete, GangTooSmall, PodGroupMissing, PodGroupRefused
 from dractl.reasons.headline import Headline
 from dractl.reasons.phrases import Names
-
-if TYPE_CHECKING:
-    from dractl.capacity.gangs import Waiting
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.case import Case
-    from dractl.reasons.base import Cause
 
 
 class Gang(Struct, frozen=True):

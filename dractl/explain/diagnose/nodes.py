@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, is_extended
+from dractl.allocation.survey import RequestSurvey, Survey
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.explain.answer import AllocatedDevice
+from dractl.explain.answer import AllocatedDevice, FunnelStage
+from dractl.explain.case import Case
 from dractl.explain.diagnose.faults import fatal
 from dractl.explain.diagnose.pods import failure_text
 from dractl.explain.diagnose.pools import unusable
@@ -17,6 +20,8 @@ from dractl.explain.diagnose.requests import alone, of_stage
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
 from dractl.model.nearest import nearest
+from dractl.objects import Raw
+from dractl.reasons.base import Cause
 from dractl.reasons.binding import BindingFailed
 from dractl.reasons.devices import DeviceInUse, Tainted
 from dractl.reasons.nodes import NodeFilter, PinnedNode
@@ -26,21 +31,10 @@ from dractl.reasons.refusals import toleration_text
 from dractl.reasons.scheduling import ExtendedResourceUnmapped, TimeoutRisk
 from dractl.reasons.selectors import SelectorFalse
 from dractl.scheduler.binding import failure
+from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
-from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Untolerated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.allocation.survey import RequestSurvey, Survey
-    from dractl.explain.answer import FunnelStage
-    from dractl.explain.case import Case
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.verdict import NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Rejection, Untolerated
+from dractl.scheduler.verdict import NodeVerdict
 
 _MOST = 2  # pods that a cause names
 

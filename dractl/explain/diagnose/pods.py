@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import command
 from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
+from dractl.explain.case import Case
+from dractl.model import ResourceSlice
+from dractl.objects import Raw
+from dractl.reasons.base import Cause
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.binding import BindingPending
 from dractl.reasons.next_step import NextStep
@@ -16,20 +20,10 @@ from dractl.reasons.phrases import first, plural
 from dractl.reasons.scheduling import UpstreamBug
 from dractl.scheduler import binding
 from dractl.scheduler.attempt import CANNOT_ALLOCATE
+from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
 from dractl.scheduler.snapshot import init_request
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from dractl.explain.case import Case
-    from dractl.model import ResourceSlice
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.binding import BindingFailure
-
-    Raw = Mapping[str, Any]
 
 
 def known_bug(case: Case) -> Cause | None:

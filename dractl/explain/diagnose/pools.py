@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dractl.reasons.pools import PoolIncomplete, PoolInvalid, PoolObsolete
-
-if TYPE_CHECKING:
-    from dractl.allocation.survey import PoolSurvey
-    from dractl.model import RequestRef
-    from dractl.reasons.pools import OfPool
+from dractl.allocation.survey import PoolSurvey
+from dractl.model import RequestRef
+from dractl.reasons.pools import OfPool, PoolIncomplete, PoolInvalid, PoolObsolete
 
 
 def unusable(

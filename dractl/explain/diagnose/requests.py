@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from dractl.allocation import effective_taint_rules
+from dractl.allocation import DeviceID, effective_taint_rules
+from dractl.allocation.survey import RequestSurvey, Stage, Survey
 from dractl.explain import selectors
+from dractl.explain.case import Case
 from dractl.explain.diagnose.faults import nodes_of, of_fault
 from dractl.explain.diagnose.pools import unusable
-from dractl.model import Quantity
+from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.nearest import nearest
 from dractl.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
+from dractl.reasons.base import Cause
 from dractl.reasons.binding import BindingConditionsOff
 from dractl.reasons.capacity import CapacityMissing, CapacityPolicy, CapacityShort, CountersShort
 from dractl.reasons.constraints import AttributeMissing
@@ -20,15 +24,6 @@ from dractl.reasons.limits import GateOff
 from dractl.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
 from dractl.reasons.refusals import labels_wanted, toleration_text
 from dractl.reasons.selectors import SelectorError, SelectorFalse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.allocation.survey import RequestSurvey, Stage, Survey
-    from dractl.explain.case import Case
-    from dractl.model import CapacityRequestPolicy
-    from dractl.reasons.base import Cause
 
 _TAKEN = ("in-use", "counters", "taints", "capacity")
 

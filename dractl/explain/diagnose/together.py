@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
+from dractl.allocation import DeviceID
+from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
+from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.answer import Conflict, ConstraintGroup
+from dractl.explain.case import Case
 from dractl.explain.diagnose.requests import of_stage
 from dractl.model import RequestRef
 from dractl.reasons.amounts import ConstrainedSearch, NotEnoughTogether, SearchConflict
+from dractl.reasons.base import Cause
 from dractl.reasons.constraints import AttributeType, ConstraintConflict
 from dractl.reasons.devices import Rivals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
-    from dractl.cluster.devices import Devices
-    from dractl.explain.case import Case
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.verdict import NodeVerdict
+from dractl.scheduler.verdict import NodeVerdict
 
 
 def together(case: Case, survey: Survey) -> list[Cause]:

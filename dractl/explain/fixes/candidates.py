@@ -16,7 +16,7 @@ from dractl.objects import Claim, Constraint, Request
 from dractl.reasons.scheduling import Mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from dractl.explain.case import Case
     from dractl.explain.fixes.owners import Owners
     from dractl.model.names import RequestRef
+    from dractl.objects import Raw
     from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt, NodeVerdict
-
-    Raw = Mapping[str, Any]
 
 
 SUCH = "if such devices will do"  # the effect of asking for something else

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, Written
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
+from dractl.objects import Constraint
 from dractl.reasons.base import OfRequest, OfRequests
 from dractl.reasons.constraints import AttributeMissing, AttributeType
 from dractl.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.explain.fixes.candidates import Problem, Written
-    from dractl.objects import Constraint
-    from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.claims import PodClaim
 
 _COARSER = {
     "resource.kubernetes.io/pcieRoot": ("resource.kubernetes.io/numaNode",),

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.allocation import DeviceID
 from dractl.cel import reading
+from dractl.cel.conditions import Comparison, Excerpt, Literal
+from dractl.cel.lookups import Lookup
 from dractl.cel.tokens import tokenize
+from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.fixes.preference import Preference
 from dractl.model import Quantity
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.cel.conditions import Comparison, Excerpt, Literal
-    from dractl.cel.lookups import Lookup
-    from dractl.cluster.devices import Devices
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
 _PROFILE = re.compile(r"(\d+)g\.(\d+)gb")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dractl.cluster.changes import pointer
 from dractl.cluster.state import at
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Raw = Mapping[str, Any]
-    Operation = Mapping[str, Any]
-    Path = tuple[str | int, ...]
+Operation = Mapping[str, Any]
+Path = tuple[str | int, ...]
 
 
 def put(value: Any, path: Path, new: Any) -> Operation:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from dractl.allocation import DeviceID
 from dractl.cel import reading
+from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import SUCH, Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
+from dractl.model.names import RequestRef
 from dractl.objects import items, selectors_of
 from dractl.reasons.base import Cause
 from dractl.reasons.misfits import readable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.allocation import DeviceID
-    from dractl.cel.conditions import Excerpt
-    from dractl.explain.fixes.candidates import Problem
-    from dractl.model.names import RequestRef
 
 
 @fix_once_for(Cause)

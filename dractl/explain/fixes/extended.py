@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import drop
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.base import Cause
 from dractl.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.scheduler.snapshot import PodInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.explain.fixes.candidates import Problem
 
 
 @fix_for(ExtendedResourceUnmapped)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from dractl.cluster.changes import Delete, Patch, parse_target, pointer
-from dractl.cluster.devices import is_left_over
+from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.amounts import NotEnoughTogether
-from dractl.reasons.base import Held
+from dractl.reasons.base import Cause, Held
 from dractl.reasons.capacity import CountersShort
 from dractl.reasons.constraints import ConstraintConflict
 from dractl.scheduler.admission import ADMIN_LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.devices import Holder
-    from dractl.explain.fixes.candidates import Problem
-    from dractl.reasons.base import Cause
 
 _MOST = 12  # holders that are tried one by one
 _SHOWN = 3  # alternatives that are shown

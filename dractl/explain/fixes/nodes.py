@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, joint, own_first
 from dractl.explain.fixes.edits import append, drop, put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
+from dractl.objects import Raw
 from dractl.reasons.base import Cause
 from dractl.reasons.between import AddedByAdmission
 from dractl.reasons.nodes import NoNodes
@@ -21,17 +23,9 @@ from dractl.reasons.passing_taints import passing
 from dractl.reasons.pools import SliceNodeMismatch
 from dractl.reasons.scheduling import PlacedByHand
 from dractl.scheduler.node_filters import tolerated
-from dractl.scheduler.rejection import PodAffinityUnmet
+from dractl.scheduler.rejection import PodAffinityUnmet, Rejection
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, init_request, pod_requests, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dractl.explain.fixes.candidates import Problem
-    from dractl.scheduler.rejection import Rejection
-    from dractl.scheduler.verdict import NodeVerdict
-
-    Raw = Mapping[str, Any]
+from dractl.scheduler.verdict import NodeVerdict
 
 _MOST = 6
 _NAMED = 3  # nodes

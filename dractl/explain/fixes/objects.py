@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -21,12 +22,6 @@ from dractl.reasons.scheduling import NoConsumer, OtherScheduler
 from dractl.scheduler.admission import ADMIN_LABEL
 from dractl.scheduler.prebind import RESERVED_LIMIT
 from dractl.scheduler.quota import CLAIMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.cluster.changes import Change
-    from dractl.explain.fixes.candidates import Problem
 
 _API = "resource.k8s.io/v1"
 _QUEUE = "kueue.x-k8s.io/queue-name"

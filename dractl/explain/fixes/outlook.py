@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.changes import Create, Delete, Patch, PatchError, apply, parse_target
+from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
+from dractl.cluster.state import Key
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
+from dractl.explain.fixes.candidates import Candidate, Problem
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.steps import by_hand
+from dractl.objects import Raw
 from dractl.reasons.phrases import first, plural
 from dractl.scheduler.attempt import Scheduler
 from dractl.world import World, after
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import Key
-    from dractl.explain.fixes.candidates import Candidate, Problem
-
-    Raw = Mapping[str, Any]
 
 _SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
 

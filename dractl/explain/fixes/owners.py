@@ -6,13 +6,13 @@ workload has to become smaller, and which of its pods goes then is its controlle
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Delete, Patch, parse_target, pointer
+from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, event_about, is_pending, stuck
-from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
     DELETION_COST,
     SCALED,
@@ -25,17 +25,10 @@ from dractl.cluster.workloads import (
     workload,
     workload_target,
 )
+from dractl.explain.ask import Question
 from dractl.explain.fixes.edits import moved, parts
 from dractl.explain.fixes.preference import Preference
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.ask import Question
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")

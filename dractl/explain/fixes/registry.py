@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from dractl.explain.fixes.candidates import Candidate, Problem
+from dractl.reasons.base import Cause
 
-    from dractl.explain.fixes.candidates import Candidate, Problem
-    from dractl.reasons.base import Cause
+ForCause = Callable[[Problem, Any], Iterator[Candidate]]
+Once = Callable[[Problem], Iterator[Candidate]]
 
-    ForCause = Callable[[Problem, Any], Iterator[Candidate]]
-    Once = Callable[[Problem], Iterator[Candidate]]
 
 F = TypeVar("F", bound="ForCause")
 G = TypeVar("G", bound="Once")

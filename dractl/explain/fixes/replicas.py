@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.capacity.binding import bound
-from dractl.cluster.changes import Delete, Patch, apply
-from dractl.cluster.state import at, key_of, maps_at, text_at
+from dractl.cluster.changes import Change, Delete, Patch, apply
+from dractl.cluster.state import Key, at, key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.requests import equal
+from dractl.model.names import RequestRef
 from dractl.reasons.amounts import NotEnoughTogether
 from dractl.reasons.base import Held
 from dractl.reasons.constraints import ConstraintConflict
 from dractl.reasons.workloads import OwnReplicas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import Key
-    from dractl.explain.fixes.candidates import Problem
-    from dractl.model.names import RequestRef
 
 _MOST = 16  # replicas that are placed one after the other
 _ATTEMPTS = 32  # that all counts may take together

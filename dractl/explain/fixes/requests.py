@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, Written
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
-from dractl.model import Quantity
+from dractl.model import CapacityRequestPolicy, Quantity
+from dractl.model.names import RequestRef
+from dractl.objects import Request
 from dractl.reasons.base import Cause
 from dractl.reasons.capacity import CapacityMissing
 from dractl.reasons.limits import ClassMissing, GateOff
 from dractl.reasons.pools import NoSlicesForDriver
 from dractl.reasons.selectors import SelectorFalse
 from dractl.reasons.workloads import OwnReplicas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.explain.fixes.candidates import Problem, Written
-    from dractl.model import CapacityRequestPolicy
-    from dractl.model.names import RequestRef
-    from dractl.objects import Request
 
 _MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 

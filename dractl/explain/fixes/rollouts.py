@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.preference import Preference
@@ -17,14 +18,6 @@ from dractl.explain.fixes.settings import recreated
 from dractl.reasons.between import EvictionLoop, OldTemplate
 from dractl.reasons.claims import ClaimMissing
 from dractl.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.cluster.changes import Change
-    from dractl.explain.fixes.candidates import Problem
-
-    Raw = Mapping[str, Any]
 
 _MOST = 8  # old replicas whose end is tried
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.allocation import Features
-from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
+from dractl.reasons.base import Cause
 from dractl.reasons.binding import BindingPending
 from dractl.reasons.claims import ClaimNotCreated
 from dractl.reasons.constraints import AttributeType
 from dractl.reasons.limits import GateOff
 from dractl.reasons.running import NotPrepared
 from dractl.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.changes import Change
-    from dractl.explain.fixes.candidates import Problem
-    from dractl.reasons.base import Cause
 
 _WAIT = Slot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.

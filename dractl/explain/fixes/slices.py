@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice
+from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault
+from dractl.allocation.survey import RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
@@ -26,13 +28,6 @@ from dractl.reasons.pools import (
     PoolObsolete,
     PublishedTwice,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dractl.allocation import PoolFault
-    from dractl.allocation.survey import RequestSurvey
-    from dractl.explain.fixes.candidates import Problem
 
 _SHOWN = 5
 _DELETED = "deleted-duplicates"  # the annotation of a slice that stays

@@ -10,27 +10,21 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.changes import Create, Delete, Patch, PatchError, parse_target, patched
+from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, parse_target, patched
 from dractl.cluster.pods import ended
-from dractl.cluster.state import map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, workload_target
+from dractl.explain.ask import Question
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.tolerations import taint_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.explain.ask import Question
-
-    Raw = Mapping[str, Any]
+from dractl.objects import Raw
 
 _REPLACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")  # their specs cannot be changed in place
 _RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch, pointer
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
+from dractl.model.names import RequestRef
 from dractl.reasons.devices import Tainted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from dractl.allocation import DeviceID
-    from dractl.explain.fixes.candidates import Problem
-    from dractl.model.names import RequestRef
 
 _MOST = 12  # rules
 _TAINTS = 4  # of one request

@@ -8,16 +8,12 @@ device are tolerated by nobody who wants to use it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from dractl.allocation import DeviceID
+from dractl.allocation import Allocated, DeviceID
+from dractl.model import DeviceTaint, ResourceSlice
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.allocation import Allocated
-    from dractl.model import DeviceTaint, ResourceSlice
 
 # What drivers taint broken devices with: gpu.nvidia.com/xid and gpu.nvidia.com/gpu-lost (k8s-dra-driver-gpu
 # cmd/gpu-kubelet-plugin/device_health.go), HealthIssues-* (intel-resource-drivers-for-kubernetes pkg/gpu/device),

@@ -39,15 +39,11 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDevice
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.objects import items
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -36,14 +36,10 @@ k8s.io/api/resource/v1 DeviceClassSpec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Manifest, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)

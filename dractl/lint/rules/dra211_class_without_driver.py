@@ -41,14 +41,10 @@ k8s.io/dynamic-resource-allocation/structured: an error ends Allocate
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
+from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)

@@ -48,15 +48,11 @@ k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, Run
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)

@@ -43,17 +43,13 @@ dynamicresources/extendeddynamicresources.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.facts.resources import drivers_of, with_plugin
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.manifests.templates import chart_of
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("DeviceClass",)

@@ -64,16 +64,12 @@ k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, Run
 from dractl.lint.pools import node_of, pools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)

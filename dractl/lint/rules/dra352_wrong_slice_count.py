@@ -65,15 +65,11 @@ k8s.io/dynamic-resource-allocation/structured GatherPools
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.pools import pools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)

@@ -72,16 +72,12 @@ k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.pools import pools
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)

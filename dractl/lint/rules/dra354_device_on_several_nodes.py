@@ -65,15 +65,11 @@ k8s.io/dynamic-resource-allocation/structured DeviceID; cilium/cilium#48923
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, Run
 from dractl.lint.pools import node_of, pools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)

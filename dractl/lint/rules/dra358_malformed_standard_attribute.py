@@ -50,18 +50,14 @@ k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)

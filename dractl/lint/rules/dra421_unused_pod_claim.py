@@ -63,20 +63,16 @@ bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, PodSpec, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.published import classes, drivers
 from dractl.lint.references import referenced
 from dractl.model.pods import MAIN
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.lint.model import Manifest, PodSpec, Run
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)

@@ -68,17 +68,13 @@ kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.lint.references import referenced
 from dractl.model.nearest import nearest
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("Pod template",)

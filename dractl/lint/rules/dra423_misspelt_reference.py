@@ -74,19 +74,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Manifest, Run
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
 from dractl.lint.relevance import class_mappings, mapped_resources
 from dractl.model.nearest import nearest
 from dractl.objects import mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "error"
 KINDS = ("Pod template", "ResourceClaim", "ResourceClaimTemplate", "")

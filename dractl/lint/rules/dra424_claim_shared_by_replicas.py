@@ -57,16 +57,12 @@ k8s.io/api/core/v1 PodResourceClaim
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, Run
 from dractl.lint.references import referenced
 from dractl.objects import number, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "info"
 KINDS = ("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "Pod template")

@@ -85,17 +85,12 @@ k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocati
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Claim, PodSpec, Run
 from dractl.lint.references import referenced
-from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Claim, PodSpec, Run
-    from dractl.objects import Constraint
+from dractl.objects import Constraint, text
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)

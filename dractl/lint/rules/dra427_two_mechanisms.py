@@ -70,20 +70,16 @@ not asked of a class), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra (whic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dractl.facts.resources import drivers_of
 from dractl.lint.advice import Advice
+from dractl.lint.model import PodSpec, Run
 from dractl.lint.published import wanted
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from dractl.lint.model import PodSpec, Run
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)

@@ -38,14 +38,10 @@ k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
+from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceTaintRule",)

@@ -52,17 +52,13 @@ kubernetes-sigs/kustomize api/resmap/reswrangler.go (Append: "may not add resour
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.relevance import group
 from dractl.manifests.markdown import SUFFIXES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
 
 SEVERITY = "warning"
 KINDS = (

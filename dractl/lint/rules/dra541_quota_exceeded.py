@@ -57,20 +57,16 @@ kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Claim, Manifest, PodSpec, Run
 from dractl.lint.references import namespace_of, referenced
 from dractl.lint.relevance import PER_CLASS
 from dractl.objects import items, mapping, number, quantity, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Claim, Manifest, PodSpec, Run
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceQuota",)

@@ -51,17 +51,13 @@ k8s.io/apiserver/pkg/cel/library/quantity.go
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cel.conditions import first_arguments
 from dractl.cel.functions.kubernetes import parse_quantity
 from dractl.lint.advice import Advice, Replacement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
-    from dractl.manifests.documents import Path
+from dractl.lint.model import Run
+from dractl.manifests.documents import Path
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

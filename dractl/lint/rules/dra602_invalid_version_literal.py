@@ -51,16 +51,12 @@ k8s.io/apiserver/pkg/cel/library/semverlib.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cel.conditions import first_arguments
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.model import Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

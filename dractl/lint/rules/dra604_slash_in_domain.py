@@ -50,15 +50,11 @@ k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.lint.published import driver_at, in_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -100,22 +100,16 @@ k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernete
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from dractl.cel import EvalError
 from dractl.lint.advice import Advice, spot
+from dractl.lint.model import Manifest, Run
 from dractl.lint.standard import STANDARD, STANDARD_DOMAIN
-from dractl.model import ResourceSlice, decode
-from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.lint.model import Manifest, Run
-    from dractl.model import Device
-    from dractl.objects import Expression
-    from dractl.validation.violation import Path
+from dractl.model import Device, ResourceSlice, decode
+from dractl.objects import Expression, text
+from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)

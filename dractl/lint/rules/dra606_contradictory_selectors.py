@@ -65,19 +65,16 @@ k8s.io/dynamic-resource-allocation/structured isSelectable
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.cel.conditions import Comparison, Literal
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel.conditions import Comparison, Literal
-    from dractl.lint.model import Manifest, Run
-    from dractl.objects import Expression
+from dractl.lint.model import Manifest, Run
+from dractl.objects import Expression
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -52,17 +52,12 @@ pkg/cel/quantity.go does not take
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from dractl.cel.ast import Call, ListLiteral
+from dractl.cel.ast import Call, ListLiteral, Node
 from dractl.cel.spans import Spans
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel.ast import Node
-    from dractl.lint.model import Run
+from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

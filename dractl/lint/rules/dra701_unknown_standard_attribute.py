@@ -51,16 +51,12 @@ k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
 from dractl.objects import mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")

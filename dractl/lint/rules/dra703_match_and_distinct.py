@@ -55,15 +55,11 @@ k8s.io/dynamic-resource-allocation/structured/internal constraint.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Claim, Run
-    from dractl.objects import Constraint
+from dractl.lint.model import Claim, Run
+from dractl.objects import Constraint
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -49,15 +49,12 @@ kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.objects import items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -46,15 +46,11 @@ k8s.io/api/resource/v1 DeviceRequest.firstAvailable
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.lint.model import Run
-    from dractl.objects import Expression, Request
+from dractl.lint.model import Run
+from dractl.objects import Expression, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -59,15 +59,11 @@ k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

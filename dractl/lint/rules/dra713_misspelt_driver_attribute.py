@@ -52,18 +52,13 @@ The catalogues of dractl/drivers, each with its driver's source
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from dractl.cel.lookups import Lookup
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.lint.published import driver, in_domain, judged, nearest_published, published_here
-from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel.lookups import Lookup
-    from dractl.lint.model import Run
-    from dractl.objects import Expression
+from dractl.objects import Expression, text
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

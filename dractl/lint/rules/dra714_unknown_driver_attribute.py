@@ -53,19 +53,14 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dractl.lint.published import in_domain, nearest_published, reads
+from dractl.lint.advice import Advice
+from dractl.lint.model import Run
+from dractl.lint.published import Read, in_domain, nearest_published, reads
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Run
-    from dractl.lint.published import Read
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

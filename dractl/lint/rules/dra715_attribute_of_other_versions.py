@@ -51,19 +51,14 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dractl.lint.published import constrained, reads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.advice import Advice
-    from dractl.lint.finding import Severity
-    from dractl.lint.model import Run
-    from dractl.lint.published import KnownDriver, Row
+from dractl.lint.advice import Advice
+from dractl.lint.finding import Severity
+from dractl.lint.model import Run
+from dractl.lint.published import KnownDriver, Row, constrained, reads
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

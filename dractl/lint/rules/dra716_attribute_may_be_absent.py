@@ -55,19 +55,13 @@ dynamic-resource-allocation/cel/compile.go DeviceMatches
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Replacement
-from dractl.lint.published import pinned, reads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Run
-    from dractl.lint.published import Read, Row
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
+from dractl.lint.published import Read, Row, pinned, reads
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -51,19 +51,14 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Replacement
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.lint.published import driver, reads
 from dractl.lint.standard import meant_standard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -52,22 +52,17 @@ k8s.io/apiserver/pkg/cel/library/semverlib.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
 from dractl.cel import EvalError, environment
-from dractl.lint.advice import Replacement
-from dractl.lint.published import reads
+from dractl.cel.conditions import Comparison
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
+from dractl.lint.published import Read, Row, reads
 from dractl.model import Device, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel.conditions import Comparison
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Run
-    from dractl.lint.published import Read, Row
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

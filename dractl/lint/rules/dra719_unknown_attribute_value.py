@@ -54,25 +54,18 @@ pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dractl.cel import environment
-from dractl.lint.advice import Replacement
-from dractl.lint.published import products, published_here, reads
-from dractl.model import Device
+from dractl.cel.conditions import Literal
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
+from dractl.lint.published import Read, Row, products, published_here, reads
+from dractl.model import Device, Target
 from dractl.model.nearest import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel.conditions import Literal
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Run
-    from dractl.lint.published import Read, Row
-    from dractl.model import Target
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

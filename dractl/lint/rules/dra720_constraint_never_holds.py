@@ -58,20 +58,14 @@ dynamic-resource-allocation/structured lookupAttribute, matchAttributeConstraint
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Replacement
-from dractl.lint.published import constrained, nearest_published
+from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
+from dractl.lint.published import Constrained, Wanted, constrained, nearest_published
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Run
-    from dractl.lint.published import Constrained, Wanted
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -51,21 +51,15 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from dractl.cel import EvalError, reading
+from dractl.cel import EvalError, Program, reading
+from dractl.cel.conditions import Excerpt
 from dractl.lint.advice import Advice
-from dractl.lint.published import classes, memories, pinned, selections
+from dractl.lint.model import Run
+from dractl.lint.published import KnownDriver, Selectors, classes, memories, pinned, selections
 from dractl.model import Device
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel import Program
-    from dractl.cel.conditions import Excerpt
-    from dractl.lint.model import Run
-    from dractl.lint.published import KnownDriver, Selectors
-    from dractl.objects import Expression
+from dractl.objects import Expression
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -46,20 +46,16 @@ The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Manifest, Run
 from dractl.lint.published import classes
 from dractl.lint.relevance import PER_CLASS, class_mappings
 from dractl.model.nearest import nearest_names
 from dractl.objects import mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Manifest, Run
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "")

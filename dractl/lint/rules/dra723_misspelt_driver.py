@@ -59,24 +59,19 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDriverN
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from dractl.cel import Program
 from dractl.facts.resources import drivers_of
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Manifest, Run
 from dractl.lint.published import classes, driver_at, drivers, in_domain, wanted
 from dractl.model.nearest import nearest_names
-from dractl.objects import items, mapping, text
+from dractl.objects import Expression, items, mapping, text
 from dractl.validation.formats import subdomain_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.cel import Program
-    from dractl.lint.model import Manifest, Run
-    from dractl.objects import Expression
-    from dractl.validation.violation import Path
+from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -49,19 +49,15 @@ catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from dractl.facts import Capacity
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Run
 from dractl.lint.published import judged, selections
 from dractl.model.names import without_domain
 from dractl.model.nearest import nearest_names
 from dractl.objects import mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.facts import Capacity
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -48,19 +48,16 @@ k8s.io/api/core/v1/well_known_taints.go and those that GPU operators and clouds 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from dractl.facts import Taint
 from dractl.lint.advice import Advice, Replacement
+from dractl.lint.model import Manifest, Run
 from dractl.lint.published import drivers
+from dractl.manifests.documents import Path
 from dractl.model.nearest import nearest_names
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.facts import Taint
-    from dractl.lint.model import Manifest, Run
-    from dractl.manifests.documents import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

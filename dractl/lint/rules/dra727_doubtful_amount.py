@@ -50,19 +50,15 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.published import reads, selections
 from dractl.model import Quantity
 from dractl.objects import mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

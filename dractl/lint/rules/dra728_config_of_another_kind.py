@@ -59,18 +59,15 @@ kubernetes staging/src/k8s.io/dynamic-resource-allocation/structured/internal/st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dractl.drivers.sharing import kind_of
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.published import narrowed, of_selectors
+from dractl.manifests.documents import Path
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
-    from dractl.manifests.documents import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -57,17 +57,13 @@ kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.drivers.sharing import sharing_gate
 from dractl.lint.advice import Advice
 from dractl.lint.configs import opaque_parameters
+from dractl.lint.model import Run
 from dractl.objects import mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

@@ -16,19 +16,14 @@ k8s.io/dynamic-resource-allocation/structured (constraints)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import nearest_attribute
+from dractl.lint.model import Claim, Run
 from dractl.lint.published import drivers
-from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Claim, Run
-    from dractl.objects import Constraint
+from dractl.objects import Constraint, text
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

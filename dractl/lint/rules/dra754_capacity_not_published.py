@@ -15,17 +15,13 @@ k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import nearest_capacity
+from dractl.lint.model import Run
 from dractl.objects import mapping, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

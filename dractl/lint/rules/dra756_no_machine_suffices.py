@@ -18,21 +18,17 @@ k8s.io/dynamic-resource-allocation/structured
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
+from dractl.lint.inventory import Published
+from dractl.lint.model import Claim, Run
 from dractl.lint.standard import STANDARD_DOMAIN
-from dractl.objects import mapping, quantity, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.lint.inventory import Published
-    from dractl.lint.model import Claim, Run
-    from dractl.objects import Request
+from dractl.objects import Request, mapping, quantity, text
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -36,19 +36,15 @@ k8s.io/dynamic-resource-allocation/structured (the first solution is taken); kub
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from dractl.facts.resources import hardware
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.lint.inventory import Published
-    from dractl.lint.model import Claim, Run
-    from dractl.objects import Request
+from dractl.lint.inventory import Published
+from dractl.lint.model import Claim, Run
+from dractl.objects import Request
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -58,20 +58,14 @@ pkg/scheduling/dynamicresources/constraint.go (2266468); kubernetes/autoscaler c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from dractl.cel.lookups import Lookup
 from dractl.facts.consumers import consumers
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.published import wanted
-from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cel.lookups import Lookup
-    from dractl.lint.model import Run
-    from dractl.objects import Expression
-
+from dractl.objects import Expression, items, mapping, text
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "Pod template")

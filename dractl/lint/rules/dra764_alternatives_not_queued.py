@@ -45,15 +45,10 @@ kubernetes-sigs/kueue pkg/dra/claims.go countDevicesPerClass (ff69552)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
-
+from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaimTemplate",)

@@ -53,17 +53,12 @@ kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c3
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.lint.references import referenced
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
-
 
 SEVERITY = "warning"
 KINDS = ("DaemonSet",)

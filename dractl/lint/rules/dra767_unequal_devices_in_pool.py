@@ -52,16 +52,12 @@ kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c3
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Manifest, Run
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.lint.model import Manifest, Run
-
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)

@@ -51,15 +51,10 @@ kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations, Cavea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
-
+from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)

@@ -57,15 +57,11 @@ kubernetes-sigs/kueue pkg/controller/core/workload_controller.go handleDRA (ff69
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.objects import mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)

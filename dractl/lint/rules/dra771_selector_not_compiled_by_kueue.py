@@ -50,15 +50,11 @@ k8s.io/dynamic-resource-allocation v0.36.3 cel/compile.go newCompiler
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.cel.tokens import tokenize
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
+from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaimTemplate",)

@@ -48,16 +48,12 @@ cluster-autoscaler/docs/dra_support.md
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.facts.consumers import consumers
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Claim, Manifest, Run
-    from dractl.manifests.documents import Path
+from dractl.lint.model import Claim, Manifest, Run
+from dractl.manifests.documents import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")

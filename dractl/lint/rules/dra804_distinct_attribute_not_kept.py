@@ -18,15 +18,11 @@ kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/inte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Claim, Run
-    from dractl.objects import Constraint, Request
+from dractl.lint.model import Claim, Run
+from dractl.objects import Constraint, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

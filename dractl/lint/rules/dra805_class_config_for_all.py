@@ -16,15 +16,11 @@ kubernetes/kubernetes#134789, fixed in 1.34.2 and 1.35
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dractl.lint.advice import Advice
+from dractl.lint.model import Run
 from dractl.objects import items, mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("DeviceClass",)
