@@ -98,6 +98,9 @@ def root_file_system() -> bytes:
         link = tarfile.TarInfo(f"{HOME}/bin/python".lstrip("/"))
         link.type, link.linkname = tarfile.SYMTYPE, str(base / "bin" / _PYTHON)
         tar.addfile(link)
+        scratch = tarfile.TarInfo("tmp")  # as the base image has it: anybody may write there
+        scratch.type, scratch.mode = tarfile.DIRTYPE, 0o1777
+        tar.addfile(scratch)
         if (ids := Path("/usr/share/misc/pci.ids")).exists():
             tar.add(ids.resolve(), str(ids).lstrip("/"))
     return out.getvalue()

@@ -214,26 +214,44 @@ def test_a_node_with_accelerators(fleet: Fleet, tmp_path: Path) -> None:
     assert json.loads(answer.stdout)["verdict"] == "allocatable"
 
 
+def inside(fleet: Fleet, command: str) -> str:
+    """What a shell in the fleet's pod answers to a command."""
+    name = fleet.pod()["metadata"]["name"]
+    run = [str(fleet.folder / "kubectl"), "exec", "-n", "dractl", name, "--", "sh", "-c", command]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
 def test_what_the_pod_may(fleet: Fleet) -> None:
     """A user without capabilities, no new privileges, seccomp's filter, and a file system that cannot be written."""
     fleet.deploy()
     fleet.rollout()
-    name = fleet.pod()["metadata"]["name"]
-
-    def inside(command: str) -> str:
-        path = str(fleet.folder / "kubectl")
-        run = [path, "exec", "-n", "dractl", name, "--", "sh", "-c", command]
-        done = subprocess.run(run, capture_output=True, text=True, check=False)
-        return done.stdout + done.stderr
-
-    status = inside('while read -r line; do echo "$line"; done < /proc/self/status')
+    status = inside(fleet, 'while read -r line; do echo "$line"; done < /proc/self/status')
     facts = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    assert facts["Uid"].split() == ["65532"] * 4
+    assert facts["Uid"].split() == facts["Gid"].split() == ["65532"] * 4
     assert {int(facts[kind], 16) for kind in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {0}
     assert (facts["NoNewPrivs"].strip(), facts["Seccomp"].strip()) == ("1", "2")
-    for path in ("/opt/dractl/x", "/host/sys/x", "/host/proc/x"):
-        assert f"cannot create {path}" in inside(f"> {path}")
-    assert "dractl" in inside("dractl --version")
+    for path in ("/opt/dractl/x", "/host/sys/x", "/host/proc/x", "/tmp/x"):
+        assert f"cannot create {path}" in inside(fleet, f"> {path}")
+    assert "dractl" in inside(fleet, "dractl --version")
+
+
+def test_only_the_read_only_file_system_keeps_the_pod_from_writing(fleet: Fleet) -> None:
+    fleet.deploy("base", {"op": "remove", "path": f"{CONTAINER}/securityContext/readOnlyRootFilesystem"})
+    fleet.rollout()
+    assert inside(fleet, "> /tmp/x && echo written") == "written\n"
+
+
+def test_without_its_group_the_pod_is_of_root(fleet: Fleet) -> None:
+    fleet.deploy("base", {"op": "remove", "path": f"{POD}/securityContext/runAsGroup"})
+    fleet.rollout()
+    status = inside(fleet, 'while read -r line; do echo "$line"; done < /proc/self/status')
+    assert re.findall(r"^(Uid|Gid):\s+(\d+)", status, re.MULTILINE) == [("Uid", "65532"), ("Gid", "0")]
+
+
+def test_without_its_user_the_group_is_refused(fleet: Fleet) -> None:
+    fleet.deploy("base", {"op": "remove", "path": f"{POD}/securityContext/runAsUser"})
+    fleet.until("containerd refuses it", lambda: "without user" in fleet.event("FailedCreatePodSandBox"))
 
 
 RESTRICTIONS = {
@@ -279,26 +297,22 @@ def test_every_node_whatever_its_taints(fleet: Fleet) -> None:
         fleet.kubectl("taint", "node", fleet.name, "example.com/only-")
 
 
-def test_without_sys(fleet: Fleet) -> None:
-    """The pod fails instead of leaving an empty snapshot, and explain says so."""
-    fleet.deploy("base", *without(0))
+@pytest.mark.parametrize(
+    ("mount", "code", "said"),
+    [(0, 3, "has neither sys/ nor devices/"), (1, 2, "cannot open /host/proc/meminfo")],
+    ids=["sys", "proc"],
+)
+def test_without_a_mount(fleet: Fleet, mount: int, code: int, said: str) -> None:
+    """The pod fails instead of leaving a snapshot that lacks what nobody would miss, and explain says so."""
+    fleet.deploy("base", *without(mount))
     fleet.until("it has failed", lambda: bool(fleet.pod() and restarts(fleet.pod())))
     name = fleet.pod()["metadata"]["name"]
     done = fleet.dractl("explain", f"pod/{name}", "-n", "dractl", "-o", "json")
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["verdict"]) == (1, "failing")
-    assert "container discover ended with exit code 3" in answer["headline"]
+    assert f"container discover ended with exit code {code}" in answer["headline"]
     read = ("logs", "-n", "dractl", name, "--previous")
-    fleet.until("its log says it", lambda: "has neither sys/ nor devices/" in fleet.kubectl(*read, check=False))
-
-
-def test_without_proc(fleet: Fleet, tmp_path: Path) -> None:
-    """A snapshot, and in it what it does not know."""
-    fleet.deploy("base", *without(1))
-    fleet.rollout()
-    value = json.loads(fleet.collect(tmp_path).read_text())
-    assert "memoryBytes" not in value["host"]
-    assert any("proc" in note["message"] for note in value["notes"])
+    fleet.until("its log says it", lambda: said in fleet.kubectl(*read, check=False))
 
 
 def without(number: int) -> Sequence[Mapping[str, Any]]:
