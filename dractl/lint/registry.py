@@ -7,6 +7,8 @@ below a head of lines ``key: value``:
 - ``violations``: the ids of the violations (:class:`dractl.validation.violation.Violation`) that it reports;
 - ``rejects``: the kind of object that the server rejects, for pages without "Why is this bad" (:data:`REJECTED`).
 
+An "Example" that is a ``diff`` says "Use instead" too: what differs is marked, and the rest stands there once.
+
 Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the page is its docstring, and it has
 ``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
 ``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them,
@@ -52,13 +54,13 @@ _FOLDER = Path(__file__).parent / "rules"
 
 
 class Rule(Struct, frozen=True):
-    """A rule: its page (``documentation``), the ``violations`` of the API server that it reports, or its own check and
+    """A rule: its page as ``written``, the ``violations`` of the API server that it reports, or its own check and
     the runs that the check is for."""
 
     code: str
     name: str
     severity: Severity
-    documentation: str
+    written: str
     violations: tuple[str, ...] = ()
     check: Callable[[Run], Iterator[Advice]] | None = None
     kinds: tuple[str, ...] = ()
@@ -81,6 +83,17 @@ class Rule(Struct, frozen=True):
             and (not self.consumers or not run.consumers.isdisjoint(self.consumers))
         ):
             yield from self.check(run)
+
+    @property
+    def documentation(self) -> str:
+        """The page, with an example that is a diff as two: the wrong one, and what to use instead."""
+        before, fence, rest = self.written.partition("```diff\n")
+        diff, _, after = rest.partition("```\n")
+        lines = diff.splitlines(keepends=True)
+        wrong, right = ("".join(line[1:] or line for line in lines if line[0] != other) for other in "+-")
+        return (
+            f"{before}```yaml\n{wrong}```\n\n## Use instead\n\n```yaml\n{right}```\n{after}" if fence else self.written
+        )
 
     def section(self, heading: str) -> str:
         """The text below one of :data:`HEADINGS`; with "" the summary above the first."""

@@ -12,34 +12,21 @@ In a namespace without the label the API server rejects the claim, and the claim
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: monitoring, namespace: observability}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
-```
-
-## Use instead
-
-```yaml
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: observability
-  labels: {resource.kubernetes.io/admin-access: "true"}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: monitoring, namespace: observability}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
+```diff
++apiVersion: v1
++kind: Namespace
++metadata:
++  name: observability
++  labels: {resource.kubernetes.io/admin-access: "true"}
++---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: monitoring, namespace: observability}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
 ```
 
 ## Source

@@ -10,23 +10,14 @@ Such a class matches every device of every driver: a request for it gets whichev
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  config: []
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.example.com}
+ spec:
+-  config: []
++  selectors:
++  - cel: {expression: device.driver == "gpu.example.com"}
 ```
 
 ## Source

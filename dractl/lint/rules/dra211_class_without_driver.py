@@ -12,26 +12,15 @@ driver there guards the selectors of all claims.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel:
-      expression: device.attributes["gpu.example.com"].model == "A100"
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel:
-      expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.example.com}
+ spec:
+   selectors:
+   - cel:
+-      expression: device.attributes["gpu.example.com"].model == "A100"
++      expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
 ```
 
 ## Source

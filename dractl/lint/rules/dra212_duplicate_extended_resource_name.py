@@ -11,34 +11,23 @@ the resource may get devices of the wrong class.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: a.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
-  extendedResourceName: example.com/gpu
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: b.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
-  extendedResourceName: example.com/gpu
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
-  extendedResourceName: example.com/gpu
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+-metadata: {name: a.example.com}
++metadata: {name: gpu.example.com}
+ spec:
+   selectors:
+   - cel: {expression: device.driver == "gpu.example.com"}
+   extendedResourceName: example.com/gpu
+----
+-apiVersion: resource.k8s.io/v1
+-kind: DeviceClass
+-metadata: {name: b.example.com}
+-spec:
+-  selectors:
+-  - cel: {expression: device.driver == "gpu.example.com"}
+-  extendedResourceName: example.com/gpu
 ```
 
 ## Source

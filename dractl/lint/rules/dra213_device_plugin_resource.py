@@ -13,26 +13,15 @@ devices.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.nvidia.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.nvidia.com"}
-  extendedResourceName: nvidia.com/gpu
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.nvidia.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.nvidia.com"}
-  extendedResourceName: example.com/gpu
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.nvidia.com}
+ spec:
+   selectors:
+   - cel: {expression: device.driver == "gpu.nvidia.com"}
+-  extendedResourceName: nvidia.com/gpu
++  extendedResourceName: example.com/gpu
 ```
 
 ## Source

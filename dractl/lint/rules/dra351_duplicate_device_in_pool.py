@@ -11,50 +11,27 @@ devices.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu-2}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu-2}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  devices:
-  - name: gpu-1
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu-2}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+   nodeName: node-1
+   devices:
+-  - name: gpu-0
++  - name: gpu-1
 ```
 
 ## Source

@@ -11,58 +11,31 @@ devices.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  sharedCounters:
-  - name: gpu-0-slices
-    counters: {memory: {value: 80Gi}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu-2}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    consumesCounters:
-    - counterSet: gpu-1-slices
-      counters: {memory: {value: 10Gi}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  sharedCounters:
-  - name: gpu-0-slices
-    counters: {memory: {value: 80Gi}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu-2}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    consumesCounters:
-    - counterSet: gpu-0-slices
-      counters: {memory: {value: 10Gi}}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+   nodeName: node-1
+   sharedCounters:
+   - name: gpu-0-slices
+     counters: {memory: {value: 80Gi}}
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu-2}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+     consumesCounters:
+-    - counterSet: gpu-1-slices
++    - counterSet: gpu-0-slices
+       counters: {memory: {value: 10Gi}}
 ```
 
 ## Source

@@ -12,50 +12,28 @@ once it is allocated on one node, it is in use on the other too and cannot be al
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: gpus, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-2-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: gpus, generation: 1, resourceSliceCount: 1}
-  nodeName: node-2
-  devices:
-  - name: gpu-0
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-2-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-2, generation: 1, resourceSliceCount: 1}
-  nodeName: node-2
-  devices:
-  - name: gpu-0
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu}
+ spec:
+   driver: gpu.example.com
+-  pool: {name: gpus, generation: 1, resourceSliceCount: 1}
++  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-2-gpu}
+ spec:
+   driver: gpu.example.com
+-  pool: {name: gpus, generation: 1, resourceSliceCount: 1}
++  pool: {name: node-2, generation: 1, resourceSliceCount: 1}
+   nodeName: node-2
+   devices:
+   - name: gpu-0
 ```
 
 ## Source

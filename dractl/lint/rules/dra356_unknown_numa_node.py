@@ -11,34 +11,19 @@ satisfy constraints that they should not.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes:
-      resource.kubernetes.io/numaNode: {int: -1}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes:
-      resource.kubernetes.io/numaNode: {int: 0}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+     attributes:
+-      resource.kubernetes.io/numaNode: {int: -1}
++      resource.kubernetes.io/numaNode: {int: 0}
 ```
 
 ## Source

@@ -12,34 +12,19 @@ drivers, so devices that belong together are not allocated together.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes:
-      resource.kubernetes.io/pcieRoot: {string: "0000:17:00.0"}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpu}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes:
-      resource.kubernetes.io/pcieRoot: {string: "pci0000:17"}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpu}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+     attributes:
+-      resource.kubernetes.io/pcieRoot: {string: "0000:17:00.0"}
++      resource.kubernetes.io/pcieRoot: {string: "pci0000:17"}
 ```
 
 ## Source

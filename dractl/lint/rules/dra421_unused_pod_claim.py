@@ -16,42 +16,23 @@ The devices are allocated and prepared, but no container can see them.
 
 ## Example
 
-```yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
+```diff
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+   resourceClaims:
+   - {name: gpu, resourceClaimTemplateName: one-gpu}
+   containers:
+   - name: main
+     image: registry.example.com/train:1
++    resources:
++      claims: [{name: gpu}]
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: one-gpu}
+ spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
 ```
 
 ## Source

@@ -11,54 +11,29 @@ what the driver prepared for this request, or for no request in particular.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu, request: gpus}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu, request: gpu}]
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: one-gpu}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+         exactly: {deviceClassName: gpu.example.com}
+ ---
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+   resourceClaims:
+   - {name: gpu, resourceClaimTemplateName: one-gpu}
+   containers:
+   - name: main
+     image: registry.example.com/train:1
+     resources:
+-      claims: [{name: gpu, request: gpus}]
++      claims: [{name: gpu, request: gpu}]
 ```
 
 ## Source

@@ -14,54 +14,29 @@ Pods wait forever: a claim in another namespace is never found, nor is a class t
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpus}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: one-gpu}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+         exactly: {deviceClassName: gpu.example.com}
+ ---
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+   resourceClaims:
+-  - {name: gpu, resourceClaimTemplateName: one-gpus}
++  - {name: gpu, resourceClaimTemplateName: one-gpu}
+   containers:
+   - name: main
+     image: registry.example.com/train:1
+     resources:
+       claims: [{name: gpu}]
 ```
 
 ## Source

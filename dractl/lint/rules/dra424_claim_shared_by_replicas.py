@@ -12,42 +12,23 @@ own claim.
 
 ## Example
 
-```yaml
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: train}
-spec:
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      resourceClaims:
-      - {name: gpu, resourceClaimName: shared-gpu}
-      containers:
-      - name: main
-        image: registry.example.com/train:1
-        resources:
-          claims: [{name: gpu}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: train}
-spec:
-  selector: {matchLabels: {app: train}}
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      resourceClaims:
-      - {name: gpu, resourceClaimTemplateName: one-gpu}
-      containers:
-      - name: main
-        image: registry.example.com/train:1
-        resources:
-          claims: [{name: gpu}]
+```diff
+ apiVersion: apps/v1
+ kind: DaemonSet
+ metadata: {name: train}
+ spec:
+   selector: {matchLabels: {app: train}}
+   template:
+     metadata: {labels: {app: train}}
+     spec:
+       resourceClaims:
+-      - {name: gpu, resourceClaimName: shared-gpu}
++      - {name: gpu, resourceClaimTemplateName: one-gpu}
+       containers:
+       - name: main
+         image: registry.example.com/train:1
+         resources:
+           claims: [{name: gpu}]
 ```
 
 ## Source

@@ -12,70 +12,44 @@ they are not aligned.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpu}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    constraints:
-    - {matchAttribute: resource.kubernetes.io/pcieRoot}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: nic}
-spec:
-  devices:
-    requests:
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {matchAttribute: resource.kubernetes.io/pcieRoot}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimName: gpu}
-  - {name: nic, resourceClaimName: nic}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}, {name: nic}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpu-and-nic}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {matchAttribute: resource.kubernetes.io/pcieRoot}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimName: gpu-and-nic}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+-metadata: {name: gpu}
++metadata: {name: gpu-and-nic}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com}
+-    constraints:
+-    - {matchAttribute: resource.kubernetes.io/pcieRoot}
+----
+-apiVersion: resource.k8s.io/v1
+-kind: ResourceClaim
+-metadata: {name: nic}
+-spec:
+-  devices:
+-    requests:
+     - name: nic
+       exactly: {deviceClassName: nic.example.com}
+     constraints:
+     - {matchAttribute: resource.kubernetes.io/pcieRoot}
+ ---
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+   resourceClaims:
+-  - {name: gpu, resourceClaimName: gpu}
+-  - {name: nic, resourceClaimName: nic}
++  - {name: gpu, resourceClaimName: gpu-and-nic}
+   containers:
+   - name: main
+     image: registry.example.com/train:1
+     resources:
+-      claims: [{name: gpu}, {name: nic}]
++      claims: [{name: gpu}]
 ```
 
 ## Source

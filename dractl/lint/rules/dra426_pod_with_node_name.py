@@ -12,36 +12,20 @@ reserved for the pod, which never happens unless another pod got the claim alloc
 
 ## Example
 
-```yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  nodeName: node-1
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  nodeSelector: {kubernetes.io/hostname: node-1}
-  resourceClaims:
-  - {name: gpu, resourceClaimTemplateName: one-gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
+```diff
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+-  nodeName: node-1
++  nodeSelector: {kubernetes.io/hostname: node-1}
+   resourceClaims:
+   - {name: gpu, resourceClaimTemplateName: one-gpu}
+   containers:
+   - name: main
+     image: registry.example.com/train:1
+     resources:
+       claims: [{name: gpu}]
 ```
 
 ## Source

@@ -13,53 +13,28 @@ devices from both, and the two may be the same one, or one that another pod alre
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpu}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.nvidia.com}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimName: gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
-      limits: {nvidia.com/gpu: 1}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpu}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.nvidia.com}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train}
-spec:
-  resourceClaims:
-  - {name: gpu, resourceClaimName: gpu}
-  containers:
-  - name: main
-    image: registry.example.com/train:1
-    resources:
-      claims: [{name: gpu}]
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpu}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.nvidia.com}
+ ---
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+   resourceClaims:
+   - {name: gpu, resourceClaimName: gpu}
+   containers:
+   - name: main
+     image: registry.example.com/train:1
+     resources:
+       claims: [{name: gpu}]
+-      limits: {nvidia.com/gpu: 1}
 ```
 
 ## Source

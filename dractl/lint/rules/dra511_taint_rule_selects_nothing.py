@@ -11,23 +11,13 @@ empty selector (`{}`) taints all of them in every release.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceTaintRule
-metadata: {name: hot}
-spec:
-  taint: {key: gpu.example.com/hot, effect: NoSchedule}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceTaintRule
-metadata: {name: hot}
-spec:
-  deviceSelector: {driver: gpu.example.com}
-  taint: {key: gpu.example.com/hot, effect: NoSchedule}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceTaintRule
+ metadata: {name: hot}
+ spec:
++  deviceSelector: {driver: gpu.example.com}
+   taint: {key: gpu.example.com/hot, effect: NoSchedule}
 ```
 
 ## Source

@@ -10,24 +10,14 @@ All devices of all drivers are tainted; with the effect `NoExecute` every pod th
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceTaintRule
-metadata: {name: hot}
-spec:
-  deviceSelector: {}
-  taint: {key: gpu.example.com/hot, effect: NoSchedule}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceTaintRule
-metadata: {name: hot}
-spec:
-  deviceSelector: {driver: gpu.example.com}
-  taint: {key: gpu.example.com/hot, effect: NoSchedule}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceTaintRule
+ metadata: {name: hot}
+ spec:
+-  deviceSelector: {}
++  deviceSelector: {driver: gpu.example.com}
+   taint: {key: gpu.example.com/hot, effect: NoSchedule}
 ```
 
 ## Source

@@ -11,38 +11,21 @@ kubectl applies both, and the last one wins; kustomize and Helm fail.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: 'device.driver == "gpu.example.com"'}
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: 'device.driver == "other.example.com"'}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: 'device.driver == "gpu.example.com"'}
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: other.example.com}
-spec:
-  selectors:
-  - cel: {expression: 'device.driver == "other.example.com"'}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.example.com}
+ spec:
+   selectors:
+   - cel: {expression: 'device.driver == "gpu.example.com"'}
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+-metadata: {name: gpu.example.com}
++metadata: {name: other.example.com}
+ spec:
+   selectors:
+   - cel: {expression: 'device.driver == "other.example.com"'}
 ```
 
 ## Source

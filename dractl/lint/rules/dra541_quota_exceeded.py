@@ -12,42 +12,23 @@ that, and the pod stays pending.
 
 ## Example
 
-```yaml
-apiVersion: v1
-kind: ResourceQuota
-metadata: {name: compute}
-spec:
-  hard:
-    gpu.example.com.deviceclass.resource.k8s.io/devices: "4"
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, count: 8}
-```
-
-## Use instead
-
-```yaml
-apiVersion: v1
-kind: ResourceQuota
-metadata: {name: compute}
-spec:
-  hard:
-    gpu.example.com.deviceclass.resource.k8s.io/devices: "8"
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, count: 8}
+```diff
+ apiVersion: v1
+ kind: ResourceQuota
+ metadata: {name: compute}
+ spec:
+   hard:
+-    gpu.example.com.deviceclass.resource.k8s.io/devices: "4"
++    gpu.example.com.deviceclass.resource.k8s.io/devices: "8"
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com, count: 8}
 ```
 
 ## Source

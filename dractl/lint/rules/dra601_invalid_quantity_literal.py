@@ -11,36 +11,20 @@ scheduling of the pod on all nodes.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        selectors:
-        - cel:
-            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6 GiB"))'
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        selectors:
-        - cel:
-            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6Gi"))'
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.example.com
+         selectors:
+         - cel:
+-            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6 GiB"))'
++            expression: 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("6Gi"))'
 ```
 
 ## Source

@@ -12,36 +12,20 @@ scheduling of the pod on all nodes.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        selectors:
-        - cel:
-            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.08.1"))'
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        selectors:
-        - cel:
-            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.8.1"))'
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.example.com
+         selectors:
+         - cel:
+-            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.08.1"))'
++            expression: 'device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.8.1"))'
 ```
 
 ## Source

@@ -13,84 +13,44 @@ such a device lacks is an error, and one error on one device stops the schedulin
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel:
-      expression: device.driver == "gpu.example.com"
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: nic.example.com}
-spec:
-  selectors:
-  - cel:
-      expression: device.driver == "nic.example.com"
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: accelerators}
-spec:
-  selectors:
-  - cel:
-      expression: device.allowMultipleAllocations == false
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: accelerators
-        selectors:
-        - cel:
-            expression: device.attributes["gpu.example.com"].model == "A100"
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel:
-      expression: device.driver == "gpu.example.com"
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: nic.example.com}
-spec:
-  selectors:
-  - cel:
-      expression: device.driver == "nic.example.com"
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: accelerators}
-spec:
-  selectors:
-  - cel:
-      expression: device.allowMultipleAllocations == false
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: accelerators
-        selectors:
-        - cel:
-            expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.example.com}
+ spec:
+   selectors:
+   - cel:
+       expression: device.driver == "gpu.example.com"
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: nic.example.com}
+ spec:
+   selectors:
+   - cel:
+       expression: device.driver == "nic.example.com"
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: accelerators}
+ spec:
+   selectors:
+   - cel:
+       expression: device.allowMultipleAllocations == false
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: accelerators
+         selectors:
+         - cel:
+-            expression: device.attributes["gpu.example.com"].model == "A100"
++            expression: device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "A100"
 ```
 
 ## Source

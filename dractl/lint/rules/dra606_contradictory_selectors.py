@@ -12,50 +12,27 @@ is never chosen.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        selectors:
-        - cel:
-            expression: device.driver == "gpu.exmaple.com" && device.attributes["gpu.example.com"].model == "A100"
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        selectors:
-        - cel:
-            expression: device.attributes["gpu.example.com"].model == "A100"
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.example.com}
+ spec:
+   selectors:
+   - cel: {expression: device.driver == "gpu.example.com"}
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.example.com
+         selectors:
+         - cel:
+-            expression: device.driver == "gpu.exmaple.com" && device.attributes["gpu.example.com"].model == "A100"
++            expression: device.attributes["gpu.example.com"].model == "A100"
 ```
 
 ## Source

@@ -12,36 +12,20 @@ forever; a selector fails with an error.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {requests: [gpu, nic], matchAttribute: resource.kubernbetes.io/pcieRoot}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com}
+     - name: nic
+       exactly: {deviceClassName: nic.example.com}
+     constraints:
+-    - {requests: [gpu, nic], matchAttribute: resource.kubernbetes.io/pcieRoot}
++    - {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
 ```
 
 ## Source

@@ -10,32 +10,18 @@ The claim is accepted, but at most 32 devices can be allocated for one claim: th
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, count: 16}
-    - name: more
-      exactly: {deviceClassName: gpu.example.com, count: 17}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, count: 16}
-    - name: more
-      exactly: {deviceClassName: gpu.example.com, count: 16}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com, count: 16}
+     - name: more
+-      exactly: {deviceClassName: gpu.example.com, count: 17}
++      exactly: {deviceClassName: gpu.example.com, count: 16}
 ```
 
 ## Source

@@ -12,39 +12,23 @@ same value. Of two it respects both: no devices satisfy them, and the pod stays 
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - requests: [gpu, nic]
-      matchAttribute: resource.kubernetes.io/numaNode
-      distinctAttribute: resource.kubernetes.io/pcieRoot
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/numaNode}
-    - {requests: [gpu, nic], distinctAttribute: resource.kubernetes.io/pcieRoot}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com}
+     - name: nic
+       exactly: {deviceClassName: nic.example.com}
+     constraints:
+-    - requests: [gpu, nic]
+-      matchAttribute: resource.kubernetes.io/numaNode
+-      distinctAttribute: resource.kubernetes.io/pcieRoot
++    - {requests: [gpu, nic], matchAttribute: resource.kubernetes.io/numaNode}
++    - {requests: [gpu, nic], distinctAttribute: resource.kubernetes.io/pcieRoot}
 ```
 
 ## Source

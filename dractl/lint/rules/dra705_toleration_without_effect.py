@@ -13,32 +13,18 @@ evicted: only a toleration with the effect `NoExecute` prevents that.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoSchedule, tolerationSeconds: 60}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoExecute, tolerationSeconds: 60}]
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.example.com
+-        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoSchedule, tolerationSeconds: 60}]
++        tolerations: [{key: gpu.example.com/hot, operator: Exists, effect: NoExecute, tolerationSeconds: 60}]
 ```
 
 ## Source

@@ -12,32 +12,18 @@ others than there is.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        capacity: {requests: {gpu.example.com/memory: "0"}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.example.com
-        capacity: {requests: {gpu.example.com/memory: 10Gi}}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.example.com
+-        capacity: {requests: {gpu.example.com/memory: "0"}}
++        capacity: {requests: {gpu.example.com/memory: 10Gi}}
 ```
 
 ## Source

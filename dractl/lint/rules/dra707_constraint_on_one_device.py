@@ -11,32 +11,18 @@ exist.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    constraints:
-    - {requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, count: 2}
-    constraints:
-    - {requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+-      exactly: {deviceClassName: gpu.example.com}
++      exactly: {deviceClassName: gpu.example.com, count: 2}
+     constraints:
+     - {requests: [gpu], matchAttribute: resource.kubernetes.io/pcieRoot}
 ```
 
 ## Source

@@ -11,32 +11,18 @@ Alternatives are tried in order; wherever the later one fits, the earlier one fi
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      firstAvailable:
-      - {name: any, deviceClassName: gpu.example.com}
-      - {name: two, deviceClassName: gpu.example.com, count: 2}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      firstAvailable:
-      - {name: two, deviceClassName: gpu.example.com, count: 2}
-      - {name: any, deviceClassName: gpu.example.com}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       firstAvailable:
++      - {name: two, deviceClassName: gpu.example.com, count: 2}
+       - {name: any, deviceClassName: gpu.example.com}
+-      - {name: two, deviceClassName: gpu.example.com, count: 2}
 ```
 
 ## Source

@@ -10,46 +10,25 @@ A driver gets only the configurations that name it. No driver gets this one, and
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    config:
-    - opaque: {driver: gpu.exmaple.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  selectors:
-  - cel: {expression: device.driver == "gpu.example.com"}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com}
-    config:
-    - opaque: {driver: gpu.example.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: DeviceClass
+ metadata: {name: gpu.example.com}
+ spec:
+   selectors:
+   - cel: {expression: device.driver == "gpu.example.com"}
+ ---
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.example.com}
+     config:
+-    - opaque: {driver: gpu.exmaple.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
++    - opaque: {driver: gpu.example.com, parameters: {apiVersion: gpu.example.com/v1, kind: GpuConfig}}
 ```
 
 ## Source

@@ -11,32 +11,18 @@ different value makes the allocation fail on that node.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, allocationMode: All}
-    constraints:
-    - {requests: [gpu], matchAttribute: resource.kubernetes.io/numaNode}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.example.com, count: 2}
-    constraints:
-    - {requests: [gpu], matchAttribute: resource.kubernetes.io/numaNode}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+-      exactly: {deviceClassName: gpu.example.com, allocationMode: All}
++      exactly: {deviceClassName: gpu.example.com, count: 2}
+     constraints:
+     - {requests: [gpu], matchAttribute: resource.kubernetes.io/numaNode}
 ```
 
 ## Source

@@ -10,40 +10,22 @@ A forgotten request gets any device, on another PCIe root or NUMA node than the 
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu-0
-      exactly: {deviceClassName: gpu.example.com}
-    - name: gpu-1
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {requests: [gpu-0, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu-0
-      exactly: {deviceClassName: gpu.example.com}
-    - name: gpu-1
-      exactly: {deviceClassName: gpu.example.com}
-    - name: nic
-      exactly: {deviceClassName: nic.example.com}
-    constraints:
-    - {requests: [gpu-0, gpu-1, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu-0
+       exactly: {deviceClassName: gpu.example.com}
+     - name: gpu-1
+       exactly: {deviceClassName: gpu.example.com}
+     - name: nic
+       exactly: {deviceClassName: nic.example.com}
+     constraints:
+-    - {requests: [gpu-0, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
++    - {requests: [gpu-0, gpu-1, nic], matchAttribute: resource.kubernetes.io/pcieRoot}
 ```
 
 ## Source

@@ -14,36 +14,20 @@ on all nodes: a network card without an interface name is enough.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: nic
-      exactly:
-        deviceClassName: dranet
-        selectors:
-        - cel:
-            expression: 'device.attributes["dra.net"].ifName == "eth1"'
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: nic
-      exactly:
-        deviceClassName: dranet
-        selectors:
-        - cel:
-            expression: 'device.attributes["dra.net"].?ifName.orValue("") == "eth1"'
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: nic
+       exactly:
+         deviceClassName: dranet
+         selectors:
+         - cel:
+-            expression: 'device.attributes["dra.net"].ifName == "eth1"'
++            expression: 'device.attributes["dra.net"].?ifName.orValue("") == "eth1"'
 ```
 
 ## Source

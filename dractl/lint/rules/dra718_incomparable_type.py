@@ -12,36 +12,20 @@ and `<` or `>` between them is an error, which stops the scheduling of the pod o
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-        selectors:
-        - cel:
-            expression: 'device.attributes["gpu.nvidia.com"].driverVersion >= "580"'
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-        selectors:
-        - cel:
-            expression: 'device.attributes["gpu.nvidia.com"].driverVersion.compareTo(semver("580.0.0")) >= 0'
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.nvidia.com
+         selectors:
+         - cel:
+-            expression: 'device.attributes["gpu.nvidia.com"].driverVersion >= "580"'
++            expression: 'device.attributes["gpu.nvidia.com"].driverVersion.compareTo(semver("580.0.0")) >= 0'
 ```
 
 ## Source

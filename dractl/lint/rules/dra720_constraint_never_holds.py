@@ -14,40 +14,22 @@ never allocated.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-    - name: nic
-      exactly:
-        deviceClassName: dranet
-    constraints:
-    - matchAttribute: gpu.nvidia.com/parentUUID
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-    - name: nic
-      exactly:
-        deviceClassName: dranet
-    constraints:
-    - matchAttribute: resource.kubernetes.io/pcieRoot
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.nvidia.com
+     - name: nic
+       exactly:
+         deviceClassName: dranet
+     constraints:
+-    - matchAttribute: gpu.nvidia.com/parentUUID
++    - matchAttribute: resource.kubernetes.io/pcieRoot
 ```
 
 ## Source

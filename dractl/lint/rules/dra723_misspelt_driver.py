@@ -15,40 +15,22 @@ ignored.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-    config:
-    - requests: [gpu]
-      opaque:
-        driver: gpu.nvidia.io
-        parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-    config:
-    - requests: [gpu]
-      opaque:
-        driver: gpu.nvidia.com
-        parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.nvidia.com
+     config:
+     - requests: [gpu]
+       opaque:
+-        driver: gpu.nvidia.io
++        driver: gpu.nvidia.com
+         parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig}
 ```
 
 ## Source

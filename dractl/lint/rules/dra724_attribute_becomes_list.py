@@ -13,36 +13,20 @@ both forms.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: nic
-      exactly:
-        deviceClassName: dranet
-        selectors:
-        - cel:
-            expression: 'device.attributes["resource.kubernetes.io"].?numaNode.orValue(-1) == 0'
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: nic
-      exactly:
-        deviceClassName: dranet
-        selectors:
-        - cel:
-            expression: 'device.attributes["dra.net"].?virtual.orValue(true) == false'
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: nic
+       exactly:
+         deviceClassName: dranet
+         selectors:
+         - cel:
+-            expression: 'device.attributes["resource.kubernetes.io"].?numaNode.orValue(-1) == 0'
++            expression: 'device.attributes["dra.net"].?virtual.orValue(true) == false'
 ```
 
 ## Source

@@ -12,32 +12,18 @@ The scheduler passes over devices without the requested capacity: the pod stays 
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: hami-core-gpu.project-hami.io
-        capacity: {requests: {hami-core-gpu.project-hami.io/memory: 10Gi}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: hami-core-gpu.project-hami.io
-        capacity: {requests: {memory: 10Gi}}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: hami-core-gpu.project-hami.io
+-        capacity: {requests: {hami-core-gpu.project-hami.io/memory: 10Gi}}
++        capacity: {requests: {memory: 10Gi}}
 ```
 
 ## Source

@@ -12,32 +12,18 @@ The toleration has no effect: the request still gets no device with the taint th
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-        tolerations: [{key: gpu.nvidia.com/gpulost, operator: Exists, effect: NoSchedule}]
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-        tolerations: [{key: gpu.nvidia.com/gpu-lost, operator: Exists, effect: NoSchedule}]
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.nvidia.com
+-        tolerations: [{key: gpu.nvidia.com/gpulost, operator: Exists, effect: NoSchedule}]
++        tolerations: [{key: gpu.nvidia.com/gpu-lost, operator: Exists, effect: NoSchedule}]
 ```
 
 ## Source

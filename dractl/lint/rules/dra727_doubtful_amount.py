@@ -11,36 +11,20 @@ A quantity without a suffix is in bytes: every GPU has more than `quantity("80")
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-        selectors:
-        - cel:
-            expression: device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80")) >= 0
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly:
-        deviceClassName: gpu.nvidia.com
-        selectors:
-        - cel:
-            expression: device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("75Gi")) >= 0
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly:
+         deviceClassName: gpu.nvidia.com
+         selectors:
+         - cel:
+-            expression: device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80")) >= 0
++            expression: device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("75Gi")) >= 0
 ```
 
 ## Source

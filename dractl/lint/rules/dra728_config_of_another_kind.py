@@ -13,42 +13,23 @@ all requests of the claim, too: the allocator leaves the names out.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: part
-      exactly: {deviceClassName: mig.nvidia.com}
-    config:
-    - requests: [part]
-      opaque:
-        driver: gpu.nvidia.com
-        parameters:
-          apiVersion: resource.nvidia.com/v1beta1
-          kind: GpuConfig
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: gpus}
-spec:
-  devices:
-    requests:
-    - name: part
-      exactly: {deviceClassName: mig.nvidia.com}
-    config:
-    - requests: [part]
-      opaque:
-        driver: gpu.nvidia.com
-        parameters:
-          apiVersion: resource.nvidia.com/v1beta1
-          kind: MigDeviceConfig
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: gpus}
+ spec:
+   devices:
+     requests:
+     - name: part
+       exactly: {deviceClassName: mig.nvidia.com}
+     config:
+     - requests: [part]
+       opaque:
+         driver: gpu.nvidia.com
+         parameters:
+           apiVersion: resource.nvidia.com/v1beta1
+-          kind: GpuConfig
++          kind: MigDeviceConfig
 ```
 
 ## Source

@@ -12,41 +12,22 @@ gate is not enabled"), and the pod does not start.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: shared}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.nvidia.com}
-    config:
-    - opaque:
-        driver: gpu.nvidia.com
-        parameters:
-          apiVersion: resource.nvidia.com/v1beta1
-          kind: GpuConfig
-          sharing: {strategy: TimeSlicing}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: shared}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {deviceClassName: gpu.nvidia.com}
-    config:
-    - opaque:
-        driver: gpu.nvidia.com
-        parameters:
-          apiVersion: resource.nvidia.com/v1beta1
-          kind: GpuConfig
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaim
+ metadata: {name: shared}
+ spec:
+   devices:
+     requests:
+     - name: gpu
+       exactly: {deviceClassName: gpu.nvidia.com}
+     config:
+     - opaque:
+         driver: gpu.nvidia.com
+         parameters:
+           apiVersion: resource.nvidia.com/v1beta1
+           kind: GpuConfig
+-          sharing: {strategy: TimeSlicing}
 ```
 
 ## Source

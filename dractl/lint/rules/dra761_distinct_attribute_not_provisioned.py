@@ -10,32 +10,18 @@ Karpenter refuses the claim ("DistinctAttribute constraints not done yet"), and 
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, count: 2}
-      constraints:
-      - distinctAttribute: gpu.example.com/numaNode
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, count: 2}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: gpus}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+         exactly: {deviceClassName: gpu.example.com, count: 2}
+-      constraints:
+-      - distinctAttribute: gpu.example.com/numaNode
 ```
 
 ## Source

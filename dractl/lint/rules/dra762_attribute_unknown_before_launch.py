@@ -16,36 +16,20 @@ can satisfy.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly:
-          deviceClassName: gpu.nvidia.com
-          selectors:
-          - cel: {expression: 'device.attributes["gpu.nvidia.com"].uuid == "GPU-4cf8db2d"'}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly:
-          deviceClassName: gpu.nvidia.com
-          selectors:
-          - cel: {expression: 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: gpus}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+         exactly:
+           deviceClassName: gpu.nvidia.com
+           selectors:
+-          - cel: {expression: 'device.attributes["gpu.nvidia.com"].uuid == "GPU-4cf8db2d"'}
++          - cel: {expression: 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'}
 ```
 
 ## Source

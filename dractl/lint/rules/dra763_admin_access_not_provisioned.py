@@ -11,30 +11,17 @@ that only watch the devices of existing nodes.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: gpus}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+-        exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
++        exactly: {deviceClassName: gpu.example.com}
 ```
 
 ## Source

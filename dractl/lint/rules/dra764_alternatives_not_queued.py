@@ -10,32 +10,19 @@ Kueue refuses the workload ("FirstAvailable device selection is not supported"):
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        firstAvailable:
-        - {name: large, deviceClassName: large.example.com}
-        - {name: small, deviceClassName: small.example.com}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: small.example.com}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: gpus}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+-        firstAvailable:
+-        - {name: large, deviceClassName: large.example.com}
+-        - {name: small, deviceClassName: small.example.com}
++        exactly: {deviceClassName: small.example.com}
 ```
 
 ## Source

@@ -10,30 +10,17 @@ Kueue refuses the workload ("AllocationMode 'All' is not supported"): it cannot 
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, allocationMode: All}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: gpus}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, count: 8}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: gpus}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+-        exactly: {deviceClassName: gpu.example.com, allocationMode: All}
++        exactly: {deviceClassName: gpu.example.com, count: 8}
 ```
 
 ## Source

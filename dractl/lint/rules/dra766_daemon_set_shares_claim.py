@@ -12,38 +12,21 @@ limited number of pods, and its devices are on one node: the simulation of new n
 
 ## Example
 
-```yaml
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: monitor}
-spec:
-  selector: {matchLabels: {app: monitor}}
-  template:
-    metadata: {labels: {app: monitor}}
-    spec:
-      resourceClaims: [{name: gpu, resourceClaimName: gpus}]
-      containers:
-      - name: main
-        image: registry.example.com/monitor:1
-        resources: {claims: [{name: gpu}]}
-```
-
-## Use instead
-
-```yaml
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: monitor}
-spec:
-  selector: {matchLabels: {app: monitor}}
-  template:
-    metadata: {labels: {app: monitor}}
-    spec:
-      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
-      containers:
-      - name: main
-        image: registry.example.com/monitor:1
-        resources: {claims: [{name: gpu}]}
+```diff
+ apiVersion: apps/v1
+ kind: DaemonSet
+ metadata: {name: monitor}
+ spec:
+   selector: {matchLabels: {app: monitor}}
+   template:
+     metadata: {labels: {app: monitor}}
+     spec:
+-      resourceClaims: [{name: gpu, resourceClaimName: gpus}]
++      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+       containers:
+       - name: main
+         image: registry.example.com/monitor:1
+         resources: {claims: [{name: gpu}]}
 ```
 
 ## Source

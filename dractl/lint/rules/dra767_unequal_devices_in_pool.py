@@ -13,36 +13,20 @@ counter sets, pool by pool, and assumes that these are equal. With unequal ones 
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpus}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes: {model: {string: A}}
-  - name: gpu-1
-    attributes: {model: {string: B}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpus}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes: {model: {string: A}}
-  - name: gpu-1
-    attributes: {model: {string: A}}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpus}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+   nodeName: node-1
+   devices:
+   - name: gpu-0
+     attributes: {model: {string: A}}
+   - name: gpu-1
+-    attributes: {model: {string: B}}
++    attributes: {model: {string: A}}
 ```
 
 ## Source

@@ -12,36 +12,20 @@ it launches nodes that do not help, or none.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpus}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  allNodes: true
-  devices:
-  - name: gpu-0
-    attributes: {model: {string: A}}
-  - name: gpu-1
-    attributes: {model: {string: A}}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-1-gpus}
-spec:
-  driver: gpu.example.com
-  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
-  nodeName: node-1
-  devices:
-  - name: gpu-0
-    attributes: {model: {string: A}}
-  - name: gpu-1
-    attributes: {model: {string: A}}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceSlice
+ metadata: {name: node-1-gpus}
+ spec:
+   driver: gpu.example.com
+   pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+-  allNodes: true
++  nodeName: node-1
+   devices:
+   - name: gpu-0
+     attributes: {model: {string: A}}
+   - name: gpu-1
+     attributes: {model: {string: A}}
 ```
 
 ## Source

@@ -12,42 +12,23 @@ does not support use of resource claims"): the job stays suspended.
 
 ## Example
 
-```yaml
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: train
-  labels: {kueue.x-k8s.io/queue-name: team}
-spec:
-  suspend: true
-  template:
-    spec:
-      restartPolicy: Never
-      resourceClaims: [{name: gpu, resourceClaimName: gpus}]
-      containers:
-      - name: main
-        image: registry.example.com/train:1
-        resources: {claims: [{name: gpu}]}
-```
-
-## Use instead
-
-```yaml
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: train
-  labels: {kueue.x-k8s.io/queue-name: team}
-spec:
-  suspend: true
-  template:
-    spec:
-      restartPolicy: Never
-      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}]
-      containers:
-      - name: main
-        image: registry.example.com/train:1
-        resources: {claims: [{name: gpu}]}
+```diff
+ apiVersion: batch/v1
+ kind: Job
+ metadata:
+   name: train
+   labels: {kueue.x-k8s.io/queue-name: team}
+ spec:
+   suspend: true
+   template:
+     spec:
+       restartPolicy: Never
+-      resourceClaims: [{name: gpu, resourceClaimName: gpus}]
++      resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}]
+       containers:
+       - name: main
+         image: registry.example.com/train:1
+         resources: {claims: [{name: gpu}]}
 ```
 
 ## Source

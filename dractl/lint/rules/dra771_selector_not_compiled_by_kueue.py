@@ -11,35 +11,21 @@ workload ("CEL compilation failed"): its jobs stay suspended.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: nic}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: nic
-        exactly:
-          deviceClassName: nic.example.com
-          selectors:
-          - cel:
-              expression: device.allowMultipleAllocations == true
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: nic}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: nic
-        exactly:
-          deviceClassName: shared-nic.example.com
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: nic}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: nic
+         exactly:
+-          deviceClassName: nic.example.com
+-          selectors:
+-          - cel:
+-              expression: device.allowMultipleAllocations == true
++          deviceClassName: shared-nic.example.com
 ```
 
 ## Source

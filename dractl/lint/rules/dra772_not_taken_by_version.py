@@ -13,30 +13,17 @@ launches too many nodes, or none.
 
 ## Example
 
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: monitor}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
-```
-
-## Use instead
-
-```yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: monitor}
-spec:
-  spec:
-    devices:
-      requests:
-      - name: gpu
-        exactly: {deviceClassName: gpu.example.com, count: 8}
+```diff
+ apiVersion: resource.k8s.io/v1
+ kind: ResourceClaimTemplate
+ metadata: {name: monitor}
+ spec:
+   spec:
+     devices:
+       requests:
+       - name: gpu
+-        exactly: {deviceClassName: gpu.example.com, allocationMode: All, adminAccess: true}
++        exactly: {deviceClassName: gpu.example.com, count: 8}
 ```
 
 ## Source
