@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dractl.cluster.devices import Holder
     from dractl.explain.fixes.steps import Step
     from dractl.explain.unread import Blind
+    from dractl.reasons.headline import Clauses
     from dractl.reasons.misfits import Evaluated
     from dractl.reasons.next_step import NextStep
 
@@ -236,6 +237,7 @@ class Explanation(Struct, frozen=True):
     release: str
     release_assumed: bool
     headline: str = ""
+    clauses: Clauses | None = None  # of the headline
     scheduler_message: str | None = None
     reasons: tuple[Reason, ...] = ()
     nodes: tuple[NodeAnswer, ...] = ()

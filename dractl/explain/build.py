@@ -78,6 +78,7 @@ def build(
         scheduler.features.release,
         assumed,
         headline=conclusion.headline.text(names),
+        clauses=conclusion.headline.clauses(names),
         scheduler_message=conclusion.scheduler_message,
         reasons=tuple(map(reason, conclusion.causes)),
         nodes=answers,

@@ -80,7 +80,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             why = f"claim {self.claim} is not in the input, which has no ResourceClaim at all"
         elif self.template is not None:
             return (
-                f"claim {self.claim}, made from template {self.template}, was deleted; it is not created again while "
+                f"claim {self.claim} was deleted; made from template {self.template}, it is not created again while "
                 "the pod exists"
             )
         else:

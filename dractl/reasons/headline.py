@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.reasons.base import Cause
 from dractl.reasons.phrases import Names, Scope, capital
@@ -23,6 +24,15 @@ class Told(Struct, frozen=True):
         return self.joint + said + (self.cause.whose if self.whose else "")
 
 
+class Clauses(Struct, frozen=True):
+    """A headline in parts, for a report that puts each on a line of its own."""
+
+    lead: str
+    joint: str
+    cause: str
+    others: tuple[str, ...] = ()
+
+
 class Headline(Struct, frozen=True):
     """The first sentence of an answer. ``lead`` is its main clause, and ``told`` the causes that complete it or take
     its place. The cause ``underlying`` these comes before them, and ``before`` all of it what it depends on."""
@@ -41,3 +51,14 @@ class Headline(Struct, frozen=True):
         if self.underlying.asks:
             return f"{self.before}{first} {capital(self.lead)}{causes}"
         return f"{self.before}{first}; {self.lead}{causes}"
+
+    def clauses(self, names: Names) -> Clauses:
+        """The same in parts."""
+        if self.underlying is not None:
+            follows = replace(self, underlying=None, before="").text(names)
+            return Clauses("", "", self.before + self.underlying.said(names), (follows,))
+        if not self.told:
+            return Clauses("", "", self.text(names))
+        first, *others = self.told
+        said = replace(first, joint="").text(names)
+        return Clauses(self.before + self.lead, first.joint, said, tuple(other.text(names) for other in others))

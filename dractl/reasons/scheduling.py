@@ -50,7 +50,7 @@ class PlacedByHand(OfClaim, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         where = ", ".join(self.nodes) + ("" if self.exists else ", which does not exist,")
         return (
-            f"the pod was put on node {where} without the scheduler having allocated claim {self.claim}: "
+            f"the pod was put on node {where} before claim {self.claim} was allocated: "
             "spec.nodeName was set by hand or by another controller"
         )
 

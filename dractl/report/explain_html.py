@@ -7,7 +7,7 @@ from html import escape
 
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.around.groups import Group
-from dractl.report import alignment, alignment_svg, explain_groups
+from dractl.report import alignment, alignment_svg, explain_groups, explain_opening
 from dractl.report.page import cell, page, table
 
 _STYLE = """
@@ -62,7 +62,9 @@ def _section(e: Explanation) -> Iterator[str]:
     told = f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
     yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
     mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
-    yield f"<p class=verdict><b class={look}>{mark}</b> {escape(e.headline)}</p>"
+    cause, *below = explain_opening.lines(e)
+    yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
+    yield from (f"<p>{escape(line)}</p>" for line in below)
     yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
     if e.funnel:
         yield from _funnel(e.funnel)

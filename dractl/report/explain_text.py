@@ -18,7 +18,7 @@ from dractl.explain.answer import (
     NodeAnswer,
     Reason,
 )
-from dractl.report import alignment
+from dractl.report import alignment, explain_opening
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
 
@@ -160,7 +160,11 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
 
 def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
     yield from _title(e, canvas, now)
-    yield from _wrapped(f"{_mark(e, canvas)} ", e.headline, canvas, hanging=2)
+    cause, *below = explain_opening.lines(e)
+    yield from _wrapped(f"{_mark(e, canvas)} ", cause, canvas, hanging=2)
+    for line in below:
+        yield from _wrapped("  ", line, canvas, hanging=4)
+    yield from _selector(e, canvas)
     for note in e.notes:
         if note in e.headline:
             continue
@@ -193,6 +197,21 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
     if not e.unchecked:
         yield from _fixes(e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read")
     yield from _next(e, canvas)
+
+
+def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
+    """The selector that is the first reason, as it is written, with a mark below the part that decided."""
+    reason = e.reasons[0] if e.reasons else None
+    if reason is None or not reason.selector or not reason.evaluated:
+        return
+    part, room = reason.evaluated[0], canvas.width - 4
+    text = canvas.plain(printable(reason.selector))
+    yield ""
+    for at in range(0, len(text), room):
+        yield f"    {text[at : at + room]}"
+        start, end = (min(max(place - at, 0), room) for place in (part.start, part.end))
+        if start < end:
+            yield f"    {' ' * start}{canvas.paint('^' * (end - start), '31')}"
 
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
@@ -272,9 +291,8 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
         count = _count(numbers, what)
         line = f"{'' if above else left:<{column}}  "
         used = len(line) + counted
-        line += ("" if what else " " * (counted - len(count))) + (
-            canvas.paint(count, "31") if numbers.kept == 0 else count
-        )
+        colour = "32" if what or numbers.kept == numbers.of else "33" if numbers.kept else "31"
+        line += ("" if what else " " * (counted - len(count))) + canvas.paint(count, colour)
         unit = what if used + len(what) <= canvas.width else what[: len(" devices")].rstrip()
         detail = f"({_clean(numbers.detail, canvas)})" if numbers.detail else ""
         if not detail or used + len(unit) + 3 + len(detail) <= canvas.width:
@@ -309,7 +327,7 @@ def _conflict(conflict: Conflict, canvas: Canvas, most: int) -> Iterator[str]:
         left = f"    {conflict.node}   {value:<{wide}}"
         right = dot.join(held) + ("    ← nearest" if position == best else "")
         if len(left) + 3 + len(right) <= canvas.width:
-            yield f"{left}   {right}"
+            yield f"{left}   {right.replace('← nearest', canvas.paint('← nearest', '1;33'))}"
         else:
             yield left
             yield from _wrapped("        ", right, canvas, hanging=8)
@@ -372,7 +390,7 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
     room = canvas.width - 7 - wide
     for fix, place in zip(fixes, places, strict=True):
         text = _clean(fix.title + (f" ({fix.effects})" if fix.effects else ""), canvas)
-        left = f"  {fix.rank:<2} "
+        left = f"  {canvas.paint(str(fix.rank), '1')}{' ' * (3 - len(str(fix.rank)))}"
         if len(text) <= room:
             yield f"{left}{text:<{room}}  {place}"
             continue
@@ -399,7 +417,7 @@ def _next(e: Explanation, canvas: Canvas) -> Iterator[str]:
     for step in e.next:
         yield from _wrapped("  ", step.text, canvas, hanging=4)
         if step.command:
-            yield f"      {_clean(step.command, canvas)}"
+            yield f"      {canvas.paint(_clean(step.command, canvas), '36')}"
 
 
 def _inventory(e: Explanation, canvas: Canvas) -> Iterator[str]:

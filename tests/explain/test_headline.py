@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dractl.reasons.between import DriverAbsent, OldTemplate
 from dractl.reasons.headline import Headline, Told
 from dractl.reasons.phrases import Names
 from dractl.reasons.scheduling import NoConsumer
+from dractl.report import explain_opening
 
 UNUSED = NoConsumer(claim="ml/gpus")
 WHY = "no pod uses claim ml/gpus"
@@ -27,3 +30,21 @@ def test_after_a_question_a_new_sentence_begins() -> None:
 def test_what_it_depends_on_stands_before_all() -> None:
     text = Headline("3 free", before="based on what may be read: ").text(Names())
     assert text == "based on what may be read: 3 free"
+
+
+def test_a_screen_has_the_cause_before_what_follows() -> None:
+    absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
+    told = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).clauses(Names())
+    lines = explain_opening.parted(told)
+    assert lines[0] == "b has gpu=yes like a, but gpu.example.com publishes nothing there"
+    assert lines[-1].startswith(f"fits on none of 2 nodes: {WHY}")
+
+
+@pytest.mark.parametrize("name", ["a", "device-" * 4, "device-" * 8, "device-" * 12])
+def test_a_long_sentence_is_parted_between_its_clauses(name: str) -> None:
+    lead, cause = "fits on none of 12 nodes: nearest is gpu-a", NoConsumer(claim=f"ml/{name}")
+    first, *others = explain_opening.parted(Headline(lead, (Told(cause, ": "),)).clauses(Names()))
+    assert len(first) <= 77
+    assert others
+    told = " ".join((first, *others)).replace("because ", "").replace("so it ", "")
+    assert sorted(told.replace(":", "").split()) == sorted(f"{lead} {cause.said(Names())}".replace(":", "").split())

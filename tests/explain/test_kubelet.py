@@ -97,5 +97,5 @@ def test_a_pod_that_was_put_on_its_node_by_hand_is_not_the_drivers_business() ->
     )
     (question,) = find(state, "pod/p", None)
     answer = Explainer(state, Features.for_release("1.37")).explain(question)
-    assert "without the scheduler having allocated" in answer.headline
+    assert "before claim" in answer.headline
     assert not any("driver" in step.text for step in answer.next)

@@ -351,7 +351,7 @@ def test_the_claim_of_another_replica_is_no_near_name() -> None:
     annotations = {"resource.kubernetes.io/pod-claim-name": "g"}
     other = claim("p-h", request("r", DRIVER), metadata={"annotations": annotations})
     answer = explain("pod/p", GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, other, seen())
-    assert "p-g, made from template ml/t, was deleted" in answer.headline
+    assert "p-g was deleted; made from template ml/t" in answer.headline
     assert "p-h" not in answer.headline
 
 

@@ -179,7 +179,7 @@ def test_a_pod_whose_claim_is_reserved_for_it_has_been_tried() -> None:
 def test_a_pod_bound_to_a_node_that_does_not_exist() -> None:
     own = claim("p-g", request("r", DRIVER), metadata=OWN)
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, own, seen(spec={"nodeName": "b"}))
-    assert "the pod was put on node b, which does not exist, without the scheduler" in answer.headline
+    assert "the pod was put on node b, which does not exist, before claim" in answer.headline
     # No kubelet ends it: without the flag the command waits for ever.
     delete, _, create = answer.fixes[0].steps[-1].command.partition(" && ")
     assert delete.endswith("--force --grace-period=0")

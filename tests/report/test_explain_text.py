@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -222,3 +223,13 @@ def test_what_only_waits_for_the_scheduler_has_a_mark_of_its_own() -> None:
     user["status"] |= {"conditions": [{**unscheduled, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
     text = shown([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 2)), user], "train")
     assert any(line.startswith("… ") and "would fit" in line for line in text.splitlines()), text
+
+
+def test_a_selector_is_quoted_as_written_with_a_mark_below_what_is_false() -> None:
+    whole = "device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].model == 'z'"
+    asks = request("gpu", "gpu.example.com", 1, selectors=[{"cel": {"expression": whole}}])
+    part = "device.attributes['gpu.example.com'].model == 'z'"
+    for width in (100, 60):
+        lines = shown([*two_nodes(), claim("c", asks)], "claim/c", width).splitlines()
+        pairs = pairwise(lines)
+        assert "".join(above[at] for above, below in pairs for at, m in enumerate(below) if m == "^") == part
