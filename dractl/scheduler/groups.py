@@ -6,7 +6,6 @@ Such nodes share one search, and one entry in the answer if there are many of th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -15,11 +14,9 @@ from dractl.allocation import AllocatedState, DeviceID, Features
 from dractl.allocation.nodes import some_term_matches
 from dractl.cel import Program
 from dractl.cluster.state import ClusterState, at, map_at, text_at
-from dractl.model import Device, ResourceSlice
+from dractl.model import ResourceSlice
 from dractl.objects import Raw
 
-Signatures = dict[tuple[int, frozenset[str] | None], tuple[ResourceSlice, int]]
-"""Hashes of slices by identity and names read; each slice is kept, so that its identity stays its own."""
 Pool = tuple[str, str]  # driver and name
 InUse = Mapping[Pool, frozenset[object]]
 Holdings = dict[int, tuple[Raw, AllocatedState, InUse]]
@@ -116,8 +113,8 @@ def _by_pool(held: AllocatedState) -> InUse:
 class Groups:
     """Keys of nodes in one set of slices; two nodes with the same key get the same verdict."""
 
-    def __init__(self, slices: Iterable[ResourceSlice], known: Signatures | None = None) -> None:
-        self.known: Signatures = {} if known is None else known  # shared between sets of slices
+    def __init__(self, slices: Iterable[ResourceSlice], known: dict[int, _Signature] | None = None) -> None:
+        self.known = {} if known is None else known  # by the identity of slices; shared between sets of them
         self.local: dict[str, list[ResourceSlice]] = {}
         self.reachable: list[ResourceSlice] = []  # not bound to one node
         pools: dict[Pool, set[str | None]] = {}
@@ -158,20 +155,12 @@ class Groups:
         return _Unused(node, (signatures, tuple(reached), repr(declared) if declared else ""), pools)
 
     def _signature(self, item: ResourceSlice, names: frozenset[str] | None) -> int:
-        key = (id(item), names)
-        found = self.known.get(key)
+        found = self.known.get(id(item))
         if found is None:
-            spec, read = item.spec, _read_of(names)
-            counters = repr(spec.shared_counters) if spec.shared_counters else ""
-            where = (
-                spec.driver,
-                spec.pool.generation,
-                spec.pool.resource_slice_count,
-                counters,
-                spec.skip_node_operations,
-            )
-            found = self.known[key] = (item, hash((where, tuple(_device(device, read) for device in spec.devices))))
-        return found[1]
+            found = self.known[id(item)] = _Signature(item, _unread(item), {})
+        if names not in found.read:
+            found.read[names] = hash((found.unread, _values(item, names)))
+        return found.read[names]
 
 
 class _Unused(Struct, frozen=True):
@@ -182,33 +171,36 @@ class _Unused(Struct, frozen=True):
     pools: tuple[Pool, ...]
 
 
-def _device(device: Device, read: _Read) -> Hashable:
-    parts: list[object] = [device.name]
-    for name, value in device.mapping.items():
-        if name == "attributes" and isinstance(value, dict):
-            parts += [
-                (n, repr(v)) for n, v in value.items() if read[n] or type(v) is not dict or not _PLAIN.issuperset(v)
-            ]
-        elif name != "name":
-            parts.append((name, repr(value)))
-    return tuple(parts)
+class _Signature(Struct, frozen=True):
+    """What decides about ``item``, as hashes: ``unread`` whatever a question reads, and ``read`` by the names that one
+    reads. The slice is kept, so that its identity stays its own."""
+
+    item: ResourceSlice
+    unread: int
+    read: dict[frozenset[str] | None, int]
 
 
-class _Read(dict[str, bool]):
-    """By full name of an attribute: true if the question may read it."""
-
-    def __init__(self, names: frozenset[str] | None) -> None:
-        super().__init__()
-        self._names = names
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = self._names is None or name.rpartition("/")[2] in self._names
-        return found
+def _unread(item: ResourceSlice) -> int:
+    spec = item.spec
+    where = spec.driver, spec.pool.generation, spec.pool.resource_slice_count, spec.skip_node_operations
+    return hash((where, repr((spec.shared_counters, [_without_plain(device.mapping) for device in spec.devices]))))
 
 
-@lru_cache(maxsize=16)
-def _read_of(names: frozenset[str] | None) -> _Read:
-    return _Read(names)
+def _without_plain(device: Raw) -> Raw:
+    """A device without the attributes that decide nothing unless they are read."""
+    attributes = device.get("attributes")
+    if not isinstance(attributes, dict):
+        return device
+    odd = {name: value for name, value in attributes.items() if type(value) is not dict or not _PLAIN.issuperset(value)}
+    return {**device, "attributes": odd}
+
+
+def _values(item: ResourceSlice, names: frozenset[str] | None) -> str:
+    """The attributes of devices that a question reads, one after the other."""
+    devices = [device.mapping.get("attributes") for device in item.spec.devices]
+    told = [attributes for attributes in devices if isinstance(attributes, dict)]
+    read = sorted(name for name in set().union(*told) if names is None or name.rpartition("/")[2] in names)
+    return repr((read, [attributes.get(name) for attributes in told for name in read]))
 
 
 _PLAIN = frozenset({"string", "int", "bool"})

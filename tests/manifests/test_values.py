@@ -112,18 +112,42 @@ def test_json_that_repeats_a_key(one) -> None:
     assert (fault.position.line, fault.position.column) == (2, 20)
 
 
-def test_equal_parts_of_a_large_file_are_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    item = {"a": {"string": "x"}, "b": {"string": "x"}, "c": {"string": "y"}, "d": {"int": 1.0}}
-    text = json.dumps({"kind": "X", "items": [item]})
+@pytest.mark.parametrize("basic", [False, True])
+def test_equal_attributes_in_a_large_list_are_one_value(monkeypatch: pytest.MonkeyPatch, basic: bool) -> None:
+    attributes = {"a": {"string": "x"}, "b": {"string": "x"}, "c": {"string": "y"}, "d": {"int": 1.0}}
+    device = {"basic": {"attributes": attributes}} if basic else {"attributes": attributes}
+    text = json.dumps({"kind": "X", "items": [{"spec": {"devices": [device, 1]}}, 2], "more": "\U0001f600"})
     (small,) = read_text("small.json", text)
     monkeypatch.setattr(jsontext, "_LARGE", 0)
     (large,) = read_text("large.json", text)
     assert large.value == small.value
-    item = large.value["items"][0]
-    assert item["a"] is item["b"]
-    assert type(item["d"]["int"]) is int
-    place = ("items", 0, "b", "string")
+    assert list(large.value) == ["kind", "items", "more"]
+    device = large.value["items"][0]["spec"]["devices"][0]
+    read = (device["basic"] if basic else device)["attributes"]
+    assert read["a"] is read["b"]
+    assert type(read["d"]["int"]) is int
+    place = ("items", 0, "spec", "devices")
     assert replace(large.locate(place), file="") == replace(small.locate(place), file="")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"kind": "X", "items": [{"a": "\\ud800"}]}',
+        '{"kind": "X", "items": 1}',
+        '{"kind": "X"}',
+        '{"kind": "X", "items": []}\n{"kind": "Y", "items": []}',
+        '{"kind": "X", "items": [NaN]}',
+        '{"kind": "X", "items": [01]}',
+        '{"kind": "X", "items": [' + "[" * 300 + "]" * 300 + "]}",
+    ],
+    ids=["half a pair", "no list", "no items", "two values", "no number", "two numbers", "deep"],
+)
+def test_a_large_text_reads_as_a_small_one_does(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    small = read_text("a.json", text)
+    monkeypatch.setattr(jsontext, "_LARGE", 0)
+    large = read_text("a.json", text)
+    assert [getattr(item, "value", item) for item in large] == [getattr(item, "value", item) for item in small]
 
 
 @pytest.mark.parametrize(

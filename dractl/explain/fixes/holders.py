@@ -169,9 +169,10 @@ def share(problem: Problem) -> Iterator[Candidate]:
             if key[0] != namespace or maps_at(value, "metadata", "ownerReferences"):
                 continue
             users = maps_at(value, "status", "reservedFor")
+            if len(users) < 2:
+                continue
             theirs = problem.state.decode(value)
-            same = {r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly} == classes
-            if len(users) > 1 and same:
+            if {r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly} == classes:
                 entry = {"name": mine.name, "resourceClaimName": key[1]}
                 change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
                 yield Candidate(
