@@ -106,6 +106,10 @@ class Reader:
                 raise DecodeError((*self.path, name, key), f"must be a string, not {_word(value)}")
         return {key: value or "" for key, value in found.items()}
 
+    def raw(self, name: str) -> Any:
+        """The value as it is; None if absent."""
+        return self.mapping.get(name)
+
     def raw_map(self, name: str) -> Mapping[str, Any] | None:
         """The mapping as it is; None if absent."""
         return None if self.mapping.get(name) is None else self._map(name)
@@ -130,10 +134,14 @@ class Reader:
         """The result of ``read`` for the mapping at ``name``; None if absent."""
         return read(self.child(name)) if self.has(name) else None
 
+    def part(self, name: str, read: Callable[[Reader], T]) -> T:
+        """The result of ``read`` for the mapping at ``name``, empty if absent."""
+        return read(self.child(name))
+
     def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
         """The results of ``read`` for every item of the list at ``name``."""
-        path = (*self.path, name)
-        return tuple(read(Reader(value, (*path, index))) for index, value in enumerate(self.raw_list(name)))
+        listed, path = self.raw_list(name), (*self.path, name)
+        return tuple([read(Reader(value, (*path, index))) for index, value in enumerate(listed)]) if listed else ()
 
     def lazy(self, name: str, read: Callable[[Reader], T]) -> LazyMap[T]:
         """The map at ``name``, whose values ``read`` converts on first use."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from dractl.model.apitype import APIType
 from dractl.model.core import NodeSelector
 from dractl.model.meta import ObjectMeta
 from dractl.model.quantity import Quantity
@@ -52,43 +53,27 @@ class DeviceAttribute(Struct, frozen=True):
         return cls(None, None)
 
 
-class CapacityRequestPolicyRange(Struct, frozen=True):
+class CapacityRequestPolicyRange(APIType, frozen=True):
     """The amounts that may be requested: from ``min`` to ``max``, in steps of ``step`` from ``min``."""
 
     min: Quantity | None = None
     max: Quantity | None = None
     step: Quantity | None = None
 
-    @classmethod
-    def read(cls, r: Reader) -> CapacityRequestPolicyRange:
-        return cls(r.quantity("min"), r.quantity("max"), r.quantity("step"))
 
-
-class CapacityRequestPolicy(Struct, frozen=True):
+class CapacityRequestPolicy(APIType, frozen=True):
     """The amounts of a shared device's capacity that can be requested (others are rounded up), and the default."""
 
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
     valid_range: CapacityRequestPolicyRange | None = None
 
-    @classmethod
-    def read(cls, r: Reader) -> CapacityRequestPolicy:
-        return cls(
-            r.quantity("default"),
-            r.quantity_list("validValues"),
-            r.optional("validRange", CapacityRequestPolicyRange.read),
-        )
 
-
-class DeviceCapacity(Struct, frozen=True):
+class DeviceCapacity(APIType, frozen=True):
     """The amount of a capacity; with ``request_policy``, claims can share it."""
 
     value: Quantity
     request_policy: CapacityRequestPolicy | None = None
-
-    @classmethod
-    def read(cls, r: Reader) -> DeviceCapacity:
-        return cls(r.quantity("value") or Quantity(), r.optional("requestPolicy", CapacityRequestPolicy.read))
 
 
 def _counters(r: Reader) -> Mapping[str, Quantity]:
@@ -96,7 +81,7 @@ def _counters(r: Reader) -> Mapping[str, Quantity]:
     return {name: counters.child(name).quantity("value") or Quantity() for name in counters.mapping}
 
 
-class CounterSet(Struct, frozen=True):
+class CounterSet(APIType, frozen=True):
     """Named amounts from which the partitions of one piece of hardware draw together."""
 
     name: str
@@ -104,10 +89,10 @@ class CounterSet(Struct, frozen=True):
 
     @classmethod
     def read(cls, r: Reader) -> CounterSet:
-        return cls(r.text("name"), _counters(r))
+        return cls.read_with(r, counters=_counters(r))
 
 
-class DeviceCounterConsumption(Struct, frozen=True):
+class DeviceCounterConsumption(APIType, frozen=True):
     """A device's consumption from a counter set while it is allocated."""
 
     counter_set: str
@@ -116,7 +101,7 @@ class DeviceCounterConsumption(Struct, frozen=True):
 
     @classmethod
     def read(cls, r: Reader) -> DeviceCounterConsumption:
-        return cls(r.text("counterSet"), _counters(r), r.texts("compatibilityGroups"))
+        return cls.read_with(r, counters=_counters(r))
 
 
 class Device:
@@ -137,6 +122,10 @@ class Device:
         self.mapping = mapping
         self._path = path
         self._parts: dict[str, Any] | None = None
+
+    @classmethod
+    def read(cls, r: Reader) -> Device:
+        return cls(r.mapping, r.path)
 
     def _part(self, name: str, read: Callable[[Reader], T]) -> T:
         if self._parts is None:
@@ -231,28 +220,15 @@ def _capacity(r: Reader) -> LazyMap[DeviceCapacity]:
     return r.lazy("capacity", DeviceCapacity.read)
 
 
-class ResourcePool(Struct, frozen=True):
+class ResourcePool(APIType, frozen=True):
     """Slices that belong together: ``resource_slice_count`` of them in the newest ``generation``."""
 
     name: str
     generation: int = 0
     resource_slice_count: int = 0
 
-    @classmethod
-    def read(cls, r: Reader) -> ResourcePool:
-        return cls(r.text("name"), r.integer("generation") or 0, r.integer("resourceSliceCount") or 0)
 
-
-def _devices(r: Reader) -> tuple[Device, ...]:
-    path = (*r.path, "devices")
-    devices = r.raw_list("devices")
-    for index, device in enumerate(devices):
-        if not isinstance(device, dict) and device is not None:
-            Reader(device, (*path, index))  # reports the error
-    return tuple(Device(device or {}, (*path, index)) for index, device in enumerate(devices))
-
-
-class ResourceSliceSpec(Struct, frozen=True):
+class ResourceSliceSpec(APIType, frozen=True):
     """Devices (or counter sets) of one driver and pool, and the nodes from which they can be used."""
 
     driver: str
@@ -266,28 +242,9 @@ class ResourceSliceSpec(Struct, frozen=True):
     partition_type_attribute: str | None = None
     skip_node_operations: tuple[str, ...] = ()
 
-    @classmethod
-    def read(cls, r: Reader) -> ResourceSliceSpec:
-        return cls(
-            driver=r.text("driver"),
-            pool=ResourcePool.read(r.child("pool")),
-            node_name=r.optional_text("nodeName"),
-            node_selector=r.optional("nodeSelector", NodeSelector.read),
-            all_nodes=r.boolean("allNodes"),
-            devices=_devices(r),
-            per_device_node_selection=r.boolean("perDeviceNodeSelection"),
-            shared_counters=r.each("sharedCounters", CounterSet.read),
-            partition_type_attribute=r.optional_text("partitionTypeAttribute"),
-            skip_node_operations=r.texts("skipNodeOperations"),
-        )
 
-
-class ResourceSlice(Struct, frozen=True):
+class ResourceSlice(APIType, frozen=True):
     """Devices as a driver publishes them. Cluster-scoped."""
 
     metadata: ObjectMeta
     spec: ResourceSliceSpec
-
-    @classmethod
-    def read(cls, r: Reader) -> ResourceSlice:
-        return cls(ObjectMeta.read(r.child("metadata")), ResourceSliceSpec.read(r.child("spec")))

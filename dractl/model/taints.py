@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dractl.model.apitype import APIType
 from dractl.model.meta import Condition, ObjectMeta
 from dractl.model.reader import Reader
 
 
-class DeviceTaint(Struct, frozen=True):
+class DeviceTaint(APIType, frozen=True):
     """``effect``: None, NoSchedule, NoExecute."""
 
     key: str
@@ -16,12 +17,8 @@ class DeviceTaint(Struct, frozen=True):
     effect: str = ""
     time_added: str | None = None
 
-    @classmethod
-    def read(cls, r: Reader) -> DeviceTaint:
-        return cls(r.text("key"), r.text("value"), r.text("effect"), r.optional_text("timeAdded"))
 
-
-class DeviceToleration(Struct, frozen=True):
+class DeviceToleration(APIType, frozen=True):
     """None means not written: an absent ``key`` or ``effect`` stands for all, ``operator`` for Equal."""
 
     key: str | None = None
@@ -29,16 +26,6 @@ class DeviceToleration(Struct, frozen=True):
     value: str | None = None
     effect: str | None = None
     toleration_seconds: int | None = None
-
-    @classmethod
-    def read(cls, r: Reader) -> DeviceToleration:
-        return cls(
-            r.optional_text("key"),
-            r.optional_text("operator"),
-            r.optional_text("value"),
-            r.optional_text("effect"),
-            r.integer("tolerationSeconds"),
-        )
 
 
 class DeviceTaintSelector(Struct, frozen=True):
@@ -63,38 +50,22 @@ class DeviceTaintSelector(Struct, frozen=True):
         )
 
 
-class DeviceTaintRuleSpec(Struct, frozen=True):
+class DeviceTaintRuleSpec(APIType, frozen=True):
     """``device_selector`` None selects nothing (all devices up to 1.36, against the documentation)."""
 
     device_selector: DeviceTaintSelector | None
     taint: DeviceTaint
 
-    @classmethod
-    def read(cls, r: Reader) -> DeviceTaintRuleSpec:
-        return cls(r.optional("deviceSelector", DeviceTaintSelector.read), DeviceTaint.read(r.child("taint")))
 
-
-class DeviceTaintRuleStatus(Struct, frozen=True):
+class DeviceTaintRuleStatus(APIType, frozen=True):
     """Progress of the eviction of pods by a rule."""
 
     conditions: tuple[Condition, ...] = ()
 
-    @classmethod
-    def read(cls, r: Reader) -> DeviceTaintRuleStatus:
-        return cls(r.each("conditions", Condition.read))
 
-
-class DeviceTaintRule(Struct, frozen=True):
+class DeviceTaintRule(APIType, frozen=True):
     """Taints devices independently of their driver. Cluster-scoped."""
 
     metadata: ObjectMeta
     spec: DeviceTaintRuleSpec
     status: DeviceTaintRuleStatus
-
-    @classmethod
-    def read(cls, r: Reader) -> DeviceTaintRule:
-        return cls(
-            ObjectMeta.read(r.child("metadata")),
-            DeviceTaintRuleSpec.read(r.child("spec")),
-            DeviceTaintRuleStatus.read(r.child("status")),
-        )

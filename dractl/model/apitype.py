@@ -1,0 +1,65 @@
+"""The types of the API as they are declared: what a field may hold says how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Self, get_args, get_type_hints
+
+from msgspec import Struct
+
+from dractl.model.quantity import Quantity
+from dractl.model.reader import Reader
+
+_READ: dict[Any, Callable[[Reader, str], Any]] = {
+    Any: Reader.raw,
+    str: Reader.text,
+    str | None: Reader.optional_text,
+    bool: lambda r, key: bool(r.boolean(key)),
+    bool | None: Reader.boolean,
+    int: lambda r, key: r.integer(key) or 0,
+    int | None: Reader.integer,
+    Quantity: lambda r, key: r.quantity(key) or Quantity(),
+    Quantity | None: Reader.quantity,
+    tuple[str, ...]: Reader.texts,
+    tuple[Quantity, ...]: Reader.quantity_list,
+    Mapping[str, str]: Reader.text_map,
+    Mapping[str, Quantity]: Reader.quantities,
+    Mapping[str, Quantity] | None: lambda r, key: r.quantities(key) if r.has(key) else None,
+    Mapping[str, Any] | None: Reader.raw_map,
+}
+
+
+class APIType(Struct, frozen=True):
+    """A type of the API. Its fields are Go's in snake_case: ``share_id`` is ``shareID``.
+
+    Absent texts and numbers of Go's plain types are "" and 0; of its pointers, None.
+    """
+
+    @classmethod
+    def read(cls, r: Reader) -> Self:
+        """The value at ``r``; DecodeError if a field has another type."""
+        return cls(*[read(r, *place) for _, read, place in _fields(cls)])
+
+    @classmethod
+    def read_with(cls, r: Reader, **given: Any) -> Self:
+        """The same, but for fields that are not read from the place of their name."""
+        return cls(*[given[name] if name in given else read(r, *place) for name, read, place in _fields(cls)])
+
+
+@cache
+def _fields(cls: type[APIType]) -> list[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    return [(name, *_reading(_key(name), kind)) for name, kind in get_type_hints(cls).items()]
+
+
+def _key(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join("ID" if part == "id" else part.capitalize() for part in rest)
+
+
+def _reading(key: str, kind: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    if kind in _READ:
+        return _READ[kind], (key,)
+    inner, *others = get_args(kind) or (kind,)
+    method = Reader.each if others == [...] else Reader.optional if others else Reader.part
+    return method, (key, inner.read)
