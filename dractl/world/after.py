@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, apply, parse_target
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS, leader_group, workload
+from dractl.cluster.workloads import WORKLOADS, controller, leader_group, workload
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.world.admission import pod_refusal
-from dractl.world.controllers import Owned, active, next_act
+from dractl.world.controllers import KNOWN, Act, Owned, active, next_act, on_failed_job
 from dractl.world.queue import entries, identity, pending, place
 
 Workload = tuple[str, Key]
@@ -28,7 +28,8 @@ class World(Struct, frozen=True):
     """A cluster after a change. ``runs``: the pod that was asked about has a node, or the one that its workload makes
     in its place. ``placed`` are pods that got one, in their order; ``ended`` those that had one and are gone.
     ``refused`` is what the API server says to pods that are to be made, ``failed`` which Jobs end, and ``stays`` are
-    pods that their finalizers keep."""
+    pods that their finalizers keep. ``remarks`` is what controllers do besides, and what is assumed of those that are
+    not known."""
 
     scheduler: Scheduler
     runs: bool
@@ -37,6 +38,7 @@ class World(Struct, frozen=True):
     refused: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     stays: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def ahead(self) -> tuple[Key, ...]:
@@ -64,7 +66,7 @@ def after(
     same name. ``given`` is what happens besides, and what no controller undoes; ``fitting`` are the nodes that
     are known to fit the pod if nobody is in front of it, None if that is not known. Raises PatchError."""
     before = scheduler.state
-    changes = (*changes, *_whole_groups(before, changes))
+    changes = (*changes, *_whole_groups(before, changes), *_suspended_jobs(before, changes))
     stays = tuple(_kept(before, changes))
     state = apply(apply(before, given), changes)
     for key in stays:
@@ -88,13 +90,14 @@ def after(
     renewed = {identity(key, before.get("Pod", key)) for key in again} | _without_claim(state, changes)
     refused: dict[Workload, int] = {}
     said: list[str] = []
-    failed: dict[Workload, str] = {}
+    over: dict[Workload, str] = {}  # Jobs that have failed, and what is to be said of it
+    remarks: list[str] = []
     placed: list[tuple[Key, str]] = []
     running = scheduler.after(state)
     for _ in range(_ROUNDS):
         acted = False
         for owner in owners:
-            if owner in failed:
+            if owner in over:
                 continue
             kind, key = owner
             owned = Owned(
@@ -110,13 +113,19 @@ def after(
             )
             act = next_act(state, owned)
             if act.fails:
-                failed[owner] = act.fails
+                act, jobs, remark = _failed(before, state, owned, act)
+                over |= jobs
+                remarks.append(remark)
+            if kind not in KNOWN and act.like:
+                name = f"{kind} {'/'.join(key)}"
+                remarks.append(f"assumed: {name}, a kind that dractl does not know, makes its pods anew")
             for gone in act.end:
                 ends = Delete("/".join(("Pod", *_key(gone))))
                 state = apply(state, (ends, *_whole_groups(state, (ends,))))
                 acted = True
             for model in act.like[: max(_MADE - len(made), 0)]:
-                fresh = _like(model, spec if owner == own else None, len(made), kind)
+                of_own = _workload(model, key[0]) == own
+                fresh = _like(model, spec if of_own else None, len(made), kind)
                 why = pod_refusal(state, scheduler.features, fresh)
                 if why is None and state.get("Pod", _key(fresh)) is not None:
                     why = f"pod {'/'.join(_key(fresh))} is still there"
@@ -126,7 +135,7 @@ def after(
                     said.append(f"{kind} {'/'.join(key)} cannot make its pod: {why}")
                     continue
                 made.add(fresh["metadata"]["uid"])
-                wanted |= {fresh["metadata"]["uid"]} if owner == own else set()
+                wanted |= {fresh["metadata"]["uid"]} if of_own else set()
                 state = state.replace("Pod", _key(fresh), fresh)
         queue = entries(pending(state), made | renewed, wanted, where, among)
         result = place(running.after(state), queue)
@@ -140,8 +149,58 @@ def after(
         tuple(placed),
         tuple(key for key, p in before.all("Pod").items() if text_at(p, "spec", "nodeName") and _gone(state, key)),
         tuple(dict.fromkeys(said)),
-        tuple(failed.values()),
+        tuple(filter(None, dict.fromkeys(over.values()))),
         tuple("/".join(key) for key in stays),
+        tuple(filter(None, dict.fromkeys(remarks))),
+    )
+
+
+def _failed(before: ClusterState, state: ClusterState, owned: Owned, act: Act) -> tuple[Act, dict[Workload, str], str]:
+    """What follows from a Job that fails: by itself its pods end; of a JobSet, all of it fails, or what has failed is
+    made anew. With the Jobs that are over by that, what is to be said of them, and a remark."""
+    job = (owned.kind, owned.key)
+    reference = controller(owned.now)
+    name = (owned.key[0], text_at(reference, "name"))
+    job_set = state.get("JobSet", name) if text_at(reference, "kind") == "JobSet" else None
+    if job_set is None:
+        return act, {job: act.fails}, ""
+    then = on_failed_job(job_set, owned.now, act.reason)
+    jobs = _jobs_of(state, name) if then.whole or then.fails else [job]
+    ends = tuple(pod for each in jobs for pod in _pods(state, each))
+    if then.fails:
+        said = f"{act.fails}, and JobSet {'/'.join(name)} with it: {then.fails}"
+        return Act(end=ends), dict.fromkeys(jobs, said), ""
+    again = tuple(pod for each in jobs for pod in _pods(before, each))
+    remark = f"JobSet {'/'.join(name)} restarts {'as a whole' if then.whole else f'Job {owned.key[1]}'}"
+    if then.left is not None:
+        remark += f", with {then.left} restart{'s' * (then.left != 1)} left"
+    return Act(end=ends, like=again), dict.fromkeys(jobs, ""), remark
+
+
+def _jobs_of(state: ClusterState, job_set: Key) -> list[Workload]:
+    """The Jobs of a JobSet."""
+    return [
+        ("Job", key)
+        for key, job in state.all("Job").items()
+        if key[0] == job_set[0]
+        and (text_at(of := controller(job), "kind"), text_at(of, "name")) == ("JobSet", job_set[1])
+    ]
+
+
+def _suspended_jobs(state: ClusterState, changes: Sequence[Change]) -> tuple[Patch, ...]:
+    """A JobSet suspends its Jobs (kubernetes-sigs/jobset pkg/controllers/jobset_controller.go suspendJobs)."""
+    suspended = [
+        (key, [o for o in change.operations if o["path"] == "/spec/suspend"])
+        for change in changes
+        if isinstance(change, Patch)
+        for kind, key in [parse_target(change.target)]
+        if kind == "JobSet"
+    ]
+    return tuple(
+        Patch("/".join(("Job", *job)), tuple({**o, "op": "add"} for o in operations))
+        for key, operations in suspended
+        for _, job in _jobs_of(state, key)
+        if operations
     )
 
 

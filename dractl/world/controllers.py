@@ -1,8 +1,9 @@
 """What the controllers of workloads do next after a change, coarsely: which pods end and how many are made.
 
 kubernetes pkg/controller/deployment (sync.go, rolling.go, recreate.go), pkg/controller/replicaset,
-pkg/controller/statefulset/stateful_set_control.go, pkg/controller/daemon, pkg/controller/job/job_controller.go. A pod
-with a node counts as available, unless it says that it is not ready.
+pkg/controller/statefulset/stateful_set_control.go, pkg/controller/daemon, pkg/controller/job/job_controller.go;
+kubernetes-sigs/jobset pkg/controllers/failure_policy.go. A pod with a node counts as available, unless it says that it
+is not ready.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from dractl.objects import Raw
 _BACKOFF_LIMIT, _UNLIMITED = 6, 2**31 - 1  # pkg/apis/batch/v1/defaults.go
 _KILLED = (137, 143)  # exit codes after SIGKILL and SIGTERM
 _REVISION = "deployment.kubernetes.io/revision"
+_REPLICATED = "jobset.sigs.k8s.io/replicatedjob-name"
+_BY_REPLICAS = ("Deployment", "ReplicaSet", "ReplicationController")
+KNOWN = (*_BY_REPLICAS, "StatefulSet", "DaemonSet", "Job", "Node")  # a kubelet makes the pods of its files anew
 
 
 class Owned(Struct, frozen=True):
@@ -40,11 +44,12 @@ class Owned(Struct, frozen=True):
 
 class Act(Struct, frozen=True):
     """What a controller does next: pods that it ends, and pods that it makes like those of ``like``. ``fails`` says why
-    a Job ends with all its pods."""
+    a Job ends with all its pods, ``reason`` is that of its condition."""
 
     end: tuple[Raw, ...] = ()
     like: tuple[Raw, ...] = ()
     fails: str = ""
+    reason: str = ""
 
 
 REST = Act()
@@ -60,7 +65,7 @@ def next_act(state: ClusterState, owned: Owned) -> Act:
         return _in_order(owned)
     if owned.kind == "DaemonSet" and _replaces(owned):
         return _rollout_on_nodes(owned)
-    if owned.kind in ("Deployment", "ReplicaSet"):
+    if owned.kind in _BY_REPLICAS:
         return _replicas(owned)
     return _as_before(owned)
 
@@ -213,7 +218,7 @@ def _job(owned: Owned) -> Act:
     if at(owned.now, "spec", "suspend") is True:
         return Act(end=owned.active) if owned.active else REST
     whole = owned.deleted and len(owned.deleted) == len(owned.before)
-    if whole and not any(o.get("controller") is True for o in maps_at(owned.now, "metadata", "ownerReferences")):
+    if whole and controller(owned.now) is None:
         return _as_before(owned)  # its pods are made anew by suspending and resuming it
     limit, failed = at(owned.now, "spec", "backoffLimit"), at(owned.now, "status", "failed")
     each = at(owned.now, "spec", "backoffLimitPerIndex")
@@ -222,12 +227,49 @@ def _job(owned: Owned) -> Act:
     counted = sum(action != "Ignore" for action in actions)
     count, name = (failed if isinstance(failed, int) else 0) + counted, "/".join(owned.key)
     if owned.now is not None and "FailJob" in actions:
-        return Act(end=owned.active, fails=f"Job {name} fails: its podFailurePolicy ends it with the first killed pod")
+        why = "its podFailurePolicy ends it with the first killed pod"
+        return Act(end=owned.active, fails=f"Job {name} fails: {why}", reason="PodFailurePolicy")
     if counted and owned.now is not None and count > most:
-        return Act(end=owned.active, fails=f"Job {name} fails: backoffLimit {most}, and {count} of its pods have ended")
+        why = f"backoffLimit {most}, and {count} of its pods have ended"
+        return Act(end=owned.active, fails=f"Job {name} fails: {why}", reason="BackoffLimitExceeded")
     if each == 0 and counted:
         return REST  # an index whose pod has failed is not tried again
     return _as_before(owned)
+
+
+class Restart(Struct, frozen=True):
+    """What a JobSet does when one of its Jobs fails. ``fails`` says why it fails with it; else it makes the Job anew,
+    or all of its Jobs (``whole``). ``left`` is what is left of its restarts then, None where they are not counted."""
+
+    fails: str = ""
+    whole: bool = True
+    left: int | None = None
+
+
+def on_failed_job(job_set: Raw, job: Raw | None, reason: str) -> Restart:
+    """What the failurePolicy of a JobSet says about a Job that fails for ``reason``. Of its message nothing is known: a
+    rule with patterns counts where it fails the JobSet (executeFailurePolicy, ruleIsApplicable)."""
+    policy = at(job_set, "spec", "failurePolicy")
+    if not isinstance(policy, dict):
+        return Restart("it has no failurePolicy")
+    of, action = text_at(job, "metadata", "labels", _REPLICATED), "RestartJobSet"
+    for rule in maps_at(policy, "rules"):
+        reasons, targets = list_at(rule, "onJobFailureReasons"), list_at(rule, "targetReplicatedJobs")
+        told = list_at(rule, "onJobFailureMessagePatterns") and text_at(rule, "action") != "FailJobSet"
+        if of and not told and (not reasons or reason in reasons) and (not targets or of in targets):
+            action = text_at(rule, "action")
+            break
+    if action == "FailJobSet":
+        return Restart("its failurePolicy says FailJobSet")
+    whole = action not in ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
+    if action.endswith("IgnoreMaxRestarts"):
+        return Restart(whole=whole)
+    counts = [at(job_set, "status", "restartsCountTowardsMax")]
+    for status in maps_at(job_set, "status", "replicatedJobsStatus"):
+        counts += list_at(status, "jobRestartsCountTowardsMax")
+    used, most = sum(n for n in counts if isinstance(n, int)), at(policy, "maxRestarts")
+    left = (most if isinstance(most, int) else 0) - used
+    return Restart("its restarts are used up", whole) if left <= 0 else Restart(whole=whole, left=left - 1)
 
 
 def _on_failure(job: Raw | None, pod: Raw) -> str:

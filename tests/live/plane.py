@@ -60,6 +60,8 @@ PATHS = {
     "ResourceClaim": "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims",
     "LimitRange": "/api/v1/namespaces/{}/limitranges",
     "ResourceQuota": "/api/v1/namespaces/{}/resourcequotas",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
     "Event": "/api/v1/namespaces/{}/events",
 }
 # Workloads first: what they made would only be made again.
@@ -88,6 +90,8 @@ CLEARED = (
     "StorageClass",
     "PriorityClass",
     "Node",
+    "RoleBinding",
+    "Role",
     "Event",
 )
 GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")

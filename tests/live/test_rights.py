@@ -7,11 +7,15 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
+from tests.conftest import whole_dir
+from tests.live.plane import Plane, oracle, until
 from tests.live.test_explain import SMALL, cluster, dractl, one_gpu, set_up, tear_down, wait  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.live,
@@ -107,3 +111,32 @@ def test_devices_without_the_claims_of_others(user: Any) -> None:
     assert {"resource": "resourceclaims.resource.k8s.io"} in [{"resource": one["resource"]} for one in found["unread"]]
     code, out = dractl(user, "devices", "-o", "json")
     assert sorted(one["state"] for one in json.loads(out)["devices"]) == ["free", "held"]
+
+
+def recorded() -> list[Path]:
+    """The situations that are asked with the rights of one namespace; tests/explain/test_on_call_other.py has those
+    that need no cluster."""
+    shared = whole_dir()
+    found = sorted((shared / "conformance" / "oncall-other").glob("*/truth.json")) if shared is not None else []
+    return [truth.parent for truth in found if "--as" in json.loads(truth.read_text())["args"]]
+
+
+@pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
+def test_what_an_engineer_says_is_in_the_answer(folder: Path) -> None:
+    """The dump is what an administrator saw; the user has its Role. The change of one's own Deployment is printed."""
+    module = oracle()
+    if module is None:
+        pytest.skip("the cluster program is not built")
+    truth = json.loads((folder / "truth.json").read_text())
+    namespace, _, name = truth["pod"].partition("/")
+    with Plane(module) as plane:
+        plane.load(yaml.load((folder / "dump.yaml").read_bytes(), yaml.CSafeLoader)["items"])
+        asked = [p for p in plane.pods() if (p["metadata"]["namespace"], p["metadata"]["name"]) == (namespace, name)]
+        assert asked
+        until(lambda: all(plane.tried(p) for p in plane.pods()), 10)
+        done = plane.dractl("explain", *truth["args"])
+        patch = plane.dractl("explain", *truth["args"], "--patch")
+    text = " ".join((done.stdout + done.stderr).lower().split())
+    for idea in (*truth["says"], *(truth["does"] or ())):
+        assert any(wording in text for wording in idea), (idea, text)
+    assert "kubectl patch deployment infer -n ml" in patch.stdout, (text, patch.stdout + patch.stderr)

@@ -235,3 +235,104 @@ def test_a_manifest_waits_behind_the_pods_in_front_of_it() -> None:
     assert world([*CORDONED, mine], UNCORDON).runs
     then = world([*CORDONED, mine, first], UNCORDON)
     assert (then.runs, then.placed) == (False, ((("ml", "first"), "n-2"),))
+
+
+TEMPLATE_OF_PODS = {"spec": {"containers": [{"name": "main", "image": "x"}]}}
+
+
+def job_set(policy: dict[str, Any] | None, **status: Any) -> list[Any]:
+    """A JobSet of two Jobs with a worker each on a node, whose Jobs fail with the first pod that ends."""
+    spec = {"replicatedJobs": [{"name": "w", "replicas": 2, "template": {"spec": {"template": TEMPLATE_OF_PODS}}}]}
+    if policy is not None:
+        spec["failurePolicy"] = policy  # type: ignore[assignment]
+    metadata = {"name": "llm", "namespace": "ml"}
+    found: list[Any] = [
+        {
+            "apiVersion": "jobset.x-k8s.io/v1alpha2",
+            "kind": "JobSet",
+            "metadata": metadata,
+            "spec": spec,
+            "status": status,
+        }
+    ]
+    for i in range(2):
+        job = workload("Job", f"llm-w-{i}", backoffLimit=0, parallelism=1, completions=1)
+        job["metadata"]["labels"] = {"jobset.sigs.k8s.io/replicatedjob-name": "w"}
+        job["metadata"]["ownerReferences"] = [{"kind": "JobSet", "name": "llm", "controller": True}]
+        found += [job, replica(f"w-{i}", f"Job/llm-w-{i}", "n-1", f"gpu-{i}")]
+    return [machine("n-1", "gpu-0", "gpu-1"), *found, replica("p", priority=5)]
+
+
+FAILS = "Job ml/llm-w-0 fails: backoffLimit 0, and 1 of its pods have ended, and JobSet ml/llm with it: "
+EXCEEDED = {"onJobFailureReasons": ["BackoffLimitExceeded"]}
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "why"),
+    [
+        (None, {}, "it has no failurePolicy"),
+        ({"maxRestarts": 3}, {"restarts": 5, "restartsCountTowardsMax": 3}, "its restarts are used up"),
+        ({}, {}, "its restarts are used up"),  # maxRestarts is 0 by default
+        ({"maxRestarts": 3, "rules": [{"action": "FailJobSet", **EXCEEDED}]}, {}, "its failurePolicy says FailJobSet"),
+        # which message the Job will have is not known: the rule that ends all of it counts
+        (
+            {"maxRestarts": 3, "rules": [{"action": "FailJobSet", "onJobFailureMessagePatterns": ["x"]}]},
+            {},
+            "its failurePolicy says FailJobSet",
+        ),
+        (
+            {"maxRestarts": 1, "rules": [{"action": "RestartJob"}]},
+            {"replicatedJobsStatus": [{"name": "w", "jobRestartsCountTowardsMax": [0, 1]}]},
+            "its restarts are used up",
+        ),
+    ],
+)
+def test_a_job_set_fails_with_its_job(policy: dict[str, Any] | None, status: dict[str, Any], why: str) -> None:
+    """kubernetes-sigs/jobset pkg/controllers/failure_policy.go."""
+    then = world(job_set(policy, **status), Delete("Pod/ml/w-0"))
+    assert then.failed == (f"{FAILS}{why}",)
+    assert {name for _, name in then.ended} == {"w-0", "w-1"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "ended", "remark"),
+    [
+        ({"maxRestarts": 3}, {"w-0", "w-1"}, "restarts as a whole, with 2 restarts left"),
+        ({"maxRestarts": 1}, {"w-0", "w-1"}, "restarts as a whole, with 0 restarts left"),
+        (
+            {"rules": [{"action": "RestartJobSetAndIgnoreMaxRestarts", **EXCEEDED}]},
+            {"w-0", "w-1"},
+            "restarts as a whole",
+        ),
+        # the rule is about another replicated Job
+        (
+            {"maxRestarts": 2, "rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["other"]}]},
+            {"w-0", "w-1"},
+            "restarts as a whole, with 1 restart left",
+        ),
+        ({"rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]}, {"w-0"}, "restarts Job llm-w-0"),
+    ],
+)
+def test_a_job_set_makes_its_jobs_anew(policy: dict[str, Any], ended: set[str], remark: str) -> None:
+    then = world(job_set(policy), Delete("Pod/ml/w-0"))
+    assert (then.failed, then.remarks) == ((), (f"JobSet ml/llm {remark}",))
+    assert then.runs
+    assert {name for _, name in then.ended} == ended
+
+
+def test_a_suspended_job_set_ends_the_pods_of_all_its_jobs() -> None:
+    suspend = Patch("JobSet/ml/llm", ({"op": "add", "path": "/spec/suspend", "value": True},))
+    then = world(job_set(None), suspend)
+    assert (then.runs, then.failed) == (True, ())
+    assert {name for _, name in then.ended} == {"w-0", "w-1"}
+
+
+def test_that_an_unknown_kind_makes_its_pods_anew_is_said_to_be_assumed() -> None:
+    worker = replica("w-0", "RayCluster/llm", "n-1", "gpu-0")
+    then = world([machine("n-1", "gpu-0"), worker, replica("p", priority=5)], Delete("Pod/ml/w-0"))
+    assert then.remarks == ("assumed: RayCluster ml/llm, a kind that dractl does not know, makes its pods anew",)
+    objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "web", replicas=1)]
+    then = world(
+        [*objects, replica("w-0", "ReplicaSet/web", "n-1", "gpu-0"), replica("p", priority=5)], Delete("Pod/ml/w-0")
+    )
+    assert then.remarks == ()

@@ -23,10 +23,12 @@ _SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
 
 
 class Outlook(Struct, frozen=True):
-    """A fix as it is offered; None if the pod does not run after it. ``why`` is then why not."""
+    """A fix as it is offered; None if the pod does not run after it. ``why`` is then why not, ``behind`` if others are
+    in front of it and nothing else is in the way."""
 
     fix: Candidate | None
     why: str = ""
+    behind: bool = False
 
 
 def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> Outlook:
@@ -41,8 +43,8 @@ def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], n
             return Outlook(first_end)
     why = "; ".join((*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world)))))
     if world.failed or not world.runs:
-        return Outlook(None, why)
-    also = _besides(problem, candidate, world)
+        return Outlook(None, why, behind=not world.failed and not world.refused)
+    also = (*_besides(problem, candidate, world), *world.remarks)
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
 
 

@@ -22,6 +22,7 @@ from dractl.cluster.workloads import (
     deletion_cost,
     deletion_rank,
     leader_group,
+    owned_pods,
     workload,
     workload_target,
 )
@@ -153,11 +154,18 @@ class Owners:
             return None  # without its leader, or the others of its group, the waiting pod is of no use
         target = f"{kind}/{key[0]}/{key[1]}"
         if kind == "Job":
+            above = controller(self.state.get(kind, key))
+            job_set = (key[0], text_at(above, "name"))
+            if text_at(above, "kind") == "JobSet" and self.state.get("JobSet", job_set) is not None:
+                kind, key, target = "JobSet", job_set, "/".join(("JobSet", *job_set))
+                keys = [k for k, pod in owned_pods(self.state, kind, key) if not ended(pod)]
+            if self.asking in keys:
+                return None
             patch = Patch(target, ({"op": "add", "path": "/spec/suspend", "value": True},))
             effect = f"ends its {len(keys)} pods" if len(keys) > 1 else "ends its pod"
             effect += "; or wait until it is done"
             gone = _deletions("/".join(k) for k in keys)
-            return Ending(f"suspend Job {'/'.join(key)}", (patch,), gone, effect, Preference.LAST)
+            return Ending(f"suspend {kind} {'/'.join(key)}", (patch,), gone, effect, Preference.LAST)
         if kind not in SCALED or len({text_at(controller(p), "name") for p in active}) > 1:
             return None  # a DaemonSet, somebody else's kind; or a rollout is under way
         rank = deletion_rank(kind, active)

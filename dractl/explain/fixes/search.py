@@ -80,7 +80,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     around: set[Slot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
     in_vain: Counter[Slot] = Counter()
-    vain: dict[str, tuple[Candidate, str]] = {}  # after which the pod would fit by itself, and what comes of them
+    vain: dict[str, tuple[Candidate, Outlook]] = {}  # after which the pod would fit by itself, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
         if candidate.slot in done or done.intersection(candidate.unless) or fingerprint in tried:
@@ -100,7 +100,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
         if then is not None and then.fix is None:
             in_vain[candidate.slot] += 1
             if then.why:
-                vain.setdefault(candidate.title, (candidate, then.why))
+                vain.setdefault(candidate.title, (candidate, then))
         elif then is not None and then.fix is not None:
             done |= {candidate.slot, candidate.slot.topic}
             fixes.append((then.fix, fitting))
@@ -127,13 +127,14 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     found = found or _two_at_once(problem, [c for c in candidates if c.slot not in around and not c.corrects])
     open_ = [item for slot, item in failed.items() if slot not in done]
     wrong = tuple(f"not enough by itself: {c.title}. Then {then.headline}" for c, then in open_)
-    wrong += tuple(f"would not help: {title}: {why}" for title, (_, why) in list(vain.items())[:_VAIN])
+    wrong += tuple(f"would not help: {title}: {then.why}" for title, (_, then) in list(vain.items())[:_VAIN])
     frees = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
     held = () if found or frees & done else holders.recreated_anyway(problem)
     others = () if found else _besides(problem, explain)
     after = () if found else tuple(NextStep(f"{c.title}, which is needed and not enough") for c, _ in open_)
     after += () if found else tuple(step for _, then in open_ for step in then.next)
-    better = (c for c, _ in vain.values() if not shown or c.preference < shown[0][0].preference)
+    later = [c for c, then in vain.values() if then.behind]
+    better = (c for c in later if not shown or c.preference < shown[0][0].preference)
     after += tuple(_of_little_use(problem, candidate) for candidate in better)[:_VAIN]
     return Found(found, (*wrong, *held, *others), after)
 

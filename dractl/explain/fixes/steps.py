@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, parse_target, patched
 from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
-from dractl.cluster.workloads import WORKLOADS, workload_target
+from dractl.cluster.workloads import WORKLOADS, controller, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.tolerations import taint_name
@@ -127,7 +127,7 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
     """
     kind, key = parse_target(target)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
-    if kind in WORKLOADS:
+    if kind in (*WORKLOADS, "JobSet"):
         asked = kind == "Job" and target == owner
         references = maps_at(state.get(kind, key), "metadata", "ownerReferences")
         above = (o for o in references if o.get("controller") is True and (asked or o.get("kind") != "CronJob"))
@@ -265,11 +265,12 @@ def _follow(state: ClusterState, question: Question, change: Patch, siblings: Se
 
 def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Step]:
     """The steps after which the pods of a workload are new ones. A Job counts pods that are deleted as failures, and
-    does not count those of its suspension (kubernetes pkg/controller/job)."""
+    does not count those of its suspension (kubernetes pkg/controller/job), which whoever owns it would end."""
     kind = owner.partition("/")[0]
     named, _, rest = words(owner).partition(" ")
     active = [k for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner and not ended(pod)]
-    if kind == "Job" and owner_exists(state, owner) and set(active) <= set(pods):
+    value = state.get(*parse_target(owner))
+    if kind == "Job" and value is not None and controller(value) is None and set(active) <= set(pods):
         suspend = f"kubectl patch {named} {rest} -p"
         yield Step(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
         yield Step(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
@@ -279,11 +280,6 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
     else:
         names = " ".join(shlex.quote(name) for _, name in pods)
         yield Step(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
-
-
-def owner_exists(state: ClusterState, owner: str) -> bool:
-    """True if a workload is an object of the input."""
-    return state.get(*parse_target(owner)) is not None
 
 
 def _together(found: Sequence[Step]) -> Iterator[Step]:
