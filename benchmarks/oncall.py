@@ -4,17 +4,22 @@
     python benchmarks/oncall.py FILE        writes the dump
 
 300 nodes with 8 GPUs and 8 NICs each, 379 pods, 83 of them pending for 12 causes, and a claim that nobody uses. Goals:
-`explain -A` in 4 s of CPU and 24 lines, one pod in 2 s.
+`explain -A` in 4 s of CPU and on a screen of 24 lines by 120 columns, one pod in 2 s.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -230,17 +235,33 @@ def lonely() -> dict[str, Any]:
 
 
 def measure(path: str, *arguments: str) -> None:
+    """Runs explain on a terminal of 24 lines."""
     command = [sys.executable, "-m", "dractl", "explain", "-f", path, "--isolated", *arguments]
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    shown: list[bytes] = []
+    reader = threading.Thread(target=lambda: shown.extend(iter(lambda: _read(ours), b"")))
+    reader.start()
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        command, capture_output=True, check=False, cwd=Path(__file__).resolve().parent.parent, env=os.environ
-    )
+    here = Path(__file__).resolve().parent.parent
+    done = subprocess.run(command, stdout=its, stderr=subprocess.DEVNULL, check=False, cwd=here, env=os.environ)
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    os.close(its)
+    reader.join()
+    os.close(ours)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    lines = done.stdout.count(b"\n")
+    lines = b"".join(shown).count(b"\n")
     print(
         f"explain {' '.join(arguments)}: {cpu:.2f} s CPU, {wall:.2f} s wall, {lines} lines, exit code {done.returncode}"
     )
+
+
+def _read(terminal: int) -> bytes:
+    """What a program has written to its terminal; nothing once it has ended."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
 
 
 if __name__ == "__main__":

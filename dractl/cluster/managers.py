@@ -2,7 +2,7 @@
 
 Argo CD marks by ``argocd.argoproj.io/tracking-id`` or its instance label, Flux by labels of its kustomize and helm
 controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of the release; a HorizontalPodAutoscaler (KEDA
-makes one, too) writes the replicas of its target.
+makes one, too) writes the replicas of its target. Of what nobody manages, labels and annotations often say whose it is.
 """
 
 from __future__ import annotations
@@ -12,13 +12,29 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from dractl.cluster.changes import Change, Patch, parse_target
-from dractl.cluster.state import ClusterState, Key, at, map_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
 from dractl.objects import Raw
 
 _FLUX = (
     ("kustomize.toolkit.fluxcd.io/", "Flux Kustomization", "in git"),
     ("helm.toolkit.fluxcd.io/", "Flux HelmRelease", "in its values"),
 )
+# Last parts of the keys with which people and tools (JupyterHub, CI systems) say whose a pod is, and how long it stays.
+_WHOSE = (
+    "owner",
+    "username",
+    "user",
+    "creator",
+    "created-by",
+    "requested-by",
+    "contact",
+    "email",
+    "team",
+    "managed-by",
+)
+_WHY = ("keep", "keep-until", "purpose", "note", "description", "reason", "ticket")
+_TOLD, _LONG = 2, 60  # such keys, characters of a value
+_NOT_MAKERS = ("kubelet", "kube-scheduler", "kube-controller-manager")
 
 
 class Manager(Struct, frozen=True):
@@ -74,3 +90,22 @@ def autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
             name = f"HorizontalPodAutoscaler {'/'.join(own)} (minReplicas {least}, maxReplicas {most})"
             return Manager(name, "in minReplicas and maxReplicas")
     return None
+
+
+def whose(value: Raw | None) -> str:
+    """What an object says of whose it is, for one that no controller makes: its labels and annotations, an owner that
+    does not control it, else the first client that wrote it. Empty where nothing does."""
+    found: dict[str, str] = {}
+    for words in (_WHOSE, _WHY):
+        for noun, field in (("annotation", "annotations"), ("label", "labels")):
+            for key, text in map_at(value, "metadata", field).items():
+                if key.rpartition("/")[2].lower() in words and isinstance(text, str) and text.strip():
+                    found.setdefault(key, f"{noun} {key}: {' '.join(text.split())[:_LONG]}")
+    told = list(found.values())[:_TOLD]
+    told += [f"owner {text_at(o, 'kind')} {text_at(o, 'name')}" for o in maps_at(value, "metadata", "ownerReferences")]
+    clients = [
+        (text_at(entry, "time"), text_at(entry, "manager"))
+        for entry in maps_at(value, "metadata", "managedFields")
+        if not text_at(entry, "subresource") and text_at(entry, "manager") not in _NOT_MAKERS
+    ]
+    return ", ".join(told) or (f"written by {min(clients)[1]}" if clients else "")

@@ -26,7 +26,7 @@ from dractl.explain.conclude import Conclusion, conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
 from dractl.explain.diagnose.pods import without_node
 from dractl.explain.diagnosis import Diagnosis, diagnose, diagnosis_of
-from dractl.explain.fixes import Found, Problem, find_fixes
+from dractl.explain.fixes import Found, Problem, corrections, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
@@ -198,10 +198,13 @@ class Explainer:
         found, group, case = diagnosis.found, diagnosis.group, diagnosis.case
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in found)
-        if conclusion.fits or unchecked or not diagnosis.attempted.compares:
+        if conclusion.fits or unchecked:
             return Found()
         causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
         asked = case.question
+        if not diagnosis.attempted.compares:
+            problem = Problem(case, causes, Owners(self.state, asked.key, asked.value))
+            return Found(next=corrections(problem) if self.options.fixes else ())
         company = None
         if object_of(asked.value) is not None and asked.kind == "Pod":
             company = Company(self.state, asked, self._starts(asked))

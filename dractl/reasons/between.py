@@ -247,6 +247,36 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         return (replace(self, missing=()) if self.quote else self).sentence(names, scope)
 
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        """What the scheduler's message asks of the pod's own manifest."""
+        for words, step in _OWN:
+            if words in self.quote:
+                yield step
+
+
+# By the words of a filter's message: what may be changed by who may not read nodes. 1.37 does not name the taint.
+_OWN = (
+    (
+        "untolerated taint",
+        NextStep(
+            "add a toleration where the pod is written: an administrator can tell the taint (GPU nodes often have "
+            "nvidia.com/gpu:NoSchedule)",
+            "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",
+        ),
+    ),
+    (
+        "didn't match Pod's node affinity/selector",
+        NextStep(
+            "correct nodeSelector or node affinity where the pod is written: an administrator can tell the labels",
+            "kubectl get nodes --show-labels",
+        ),
+    ),
+    (
+        "Insufficient ",
+        NextStep("lower what the pod requests: an administrator can tell what is free", "kubectl describe nodes"),
+    ),
+)
+
 
 class AddedByAdmission(Cause, frozen=True, kw_only=True):
     """The pod has ``what``, which its owner's template does not have: admission added it. ``by`` is what did, if

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from dractl.allocation import CLAIM_NAME
+from dractl.cluster.kubelet import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -139,3 +140,15 @@ def capital(clause: str) -> str:
 def plural(number: int, noun: str) -> str:
     """``1 device``, ``2 devices``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def age(since: str | None, now: float | None) -> str:
+    """How long ago a time (RFC 3339) is at ``now``, in seconds since 1970, as kubectl prints ages: ``5d``. Empty where
+    one of them is not known."""
+    began = seconds(since or "")
+    if began is None or now is None:
+        return ""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if now - began >= 2 * size:
+            return f"{int((now - began) // size)}{unit}"
+    return f"{max(int(now - began), 0)}s"

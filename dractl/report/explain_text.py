@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from dractl.explain.answer import (
     SEVERITY,
@@ -18,6 +17,7 @@ from dractl.explain.answer import (
     NodeAnswer,
     Reason,
 )
+from dractl.reasons.phrases import age
 from dractl.report import alignment, explain_opening
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
@@ -41,10 +41,11 @@ def render(
 def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None = None, screen: int = 0) -> str:
     """A line for each answer with its first reason, one for the first fix of those that have it in common, and a
     summary. On a terminal of ``screen`` lines none is wider than the canvas, the codes of the reasons are left out
-    where there is little room, and empty lines where the table would not fit on it with the prompt."""
+    where there is little room, and empty lines where the table would not fit on it with the prompt; then fixes, those
+    for the fewest pods first, if each subject still has its line."""
     answers = _by_fix(answers)
     cut = screen > 0
-    ages = [_age(e.age, now) for e in answers]
+    ages = [age(e.age, now) for e in answers]
     codes = [e.reasons[0].code if e.reasons else e.verdict for e in answers]
     titles = [canvas.plain(_short_title(e)) for e in answers]
     names = max(len("SUBJECT"), *map(len, titles))
@@ -57,9 +58,10 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     head = f"  {'SUBJECT':<{names}}  {'AGE' if aged else '':<{aged}}{'REASON' if coded else '':<{coded}}"
     lines = [canvas.paint(head.rstrip() if below else f"{head}WHY", "1")]
     same = 0  # answers above that have the fix of the next one
-    for number, (e, title, age, code) in enumerate(zip(answers, titles, ages, codes, strict=True), 1):
+    fixed: dict[int, int] = {}  # lines of fixes, and for how many pods each is
+    for number, (e, title, waits, code) in enumerate(zip(answers, titles, ages, codes, strict=True), 1):
         why = _clean(e.reasons[0].short if e.reasons else e.headline, canvas)
-        left = f"{_mark(e, canvas)} {title:<{names}}  {age:<{aged}}{code:<{coded}}"
+        left = f"{_mark(e, canvas)} {title:<{names}}  {waits:<{aged}}{code:<{coded}}"
         if below:
             lines += [left.rstrip(), "    " + canvas.cut(why, canvas.width - 4)]
         else:
@@ -69,6 +71,7 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
         if number < len(answers) and _first_fix(answers[number]) == _first_fix(e):
             same += 1
             continue
+        fixed[len(lines)] = same + 1 + len(e.alike)
         lines.append(_row_of_fix(e.fixes[0], same + 1, canvas, cut=cut))
         same = 0
     most = _of_most(answers)
@@ -78,6 +81,11 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
     summary = _wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)
+    over = len(lines) + len(summary) + 1 - screen if cut else 0
+    if 0 < over < len(fixed):
+        fewest = sorted(fixed, key=lambda line: (fixed[line], -line))[: over + 1]
+        lines = [line for number, line in enumerate(lines) if number not in fewest]
+        summary += [f"{len(fewest)} more fixes: -v shows each subject in full"]
     for note in dict.fromkeys(f"{blind.what} may not be read: {blind.effect}" for e in answers for blind in e.unread):
         summary += _wrapped("  note: ", note, canvas, hanging=8)
     between = [""] if not cut or len(lines) + len(summary) + 2 <= screen else []
@@ -216,7 +224,7 @@ def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     """The subject, how long it has waited, and its claims; the release on the right."""
-    waits = " ".join(filter(None, (e.phase, _age(e.age, now))))
+    waits = " ".join(filter(None, (e.phase, age(e.age, now))))
     head = f"{e.title}  {waits}".rstrip()
     claims = ", ".join(_claim(e, name) for name in e.subject.pod_claims)
     told = f"claim {claims}" if claims else ""
@@ -241,19 +249,6 @@ def _claim(e: Explanation, name: str) -> str:
 def _release(e: Explanation) -> str:
     origin = e.release_from or ("default" if e.release_assumed else "")
     return f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
-
-
-def _age(created: str | None, now: float | None) -> str:
-    if created is None or now is None:
-        return ""
-    try:
-        seconds = now - datetime.fromisoformat(created).timestamp()
-    except ValueError:
-        return ""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= 2 * size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{max(int(seconds), 0)}s"
 
 
 def _also(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:

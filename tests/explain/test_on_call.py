@@ -710,12 +710,13 @@ def test_a_budget_that_allows_no_disruption_is_told_of_a_pod_that_would_end() ->
     assert not any("PodDisruptionBudget" in fix.effect for fix in answer.fixes)
 
 
-def held_by(why: str, restarts: int, **more: Any) -> tuple[dict[str, Any], ...]:
+def held_by(why: str, restarts: int, metadata: dict[str, Any] | None = None, **more: Any) -> tuple[dict[str, Any], ...]:
     """A node whose only device is held by a bare pod with a container that waits for ``why``."""
     held = claim("held", request("r", DRIVER), status=allocation("node-1", (DRIVER, "gpu-0"), pod="hog"))
     waits = [{"name": "main", "restartCount": restarts, "state": {"waiting": {"reason": why}}}] if why else []
     status = {"phase": "Running", "containerStatuses": waits, **more}
     hog = pod("hog", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"}, status=status)
+    hog["metadata"] |= metadata or {}
     return GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, held, hog, waiting()
 
 
@@ -728,6 +729,46 @@ def test_that_a_holder_cannot_run_is_the_argument_to_end_it(why: str) -> None:
 def test_of_a_bare_pod_it_is_said_that_nothing_makes_it_anew_and_since_when_it_runs() -> None:
     (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z")).fixes
     assert "nothing re-creates it; it runs since 2026-01-01T00:00:00Z" in ending.effect
+
+
+CREATED = {"manager": "argo-notebooks", "time": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "whose"),
+    [
+        ({"labels": {"hub.jupyter.org/username": "jane"}}, "; label hub.jupyter.org/username: jane"),
+        (
+            {"annotations": {"example.com/keep": "until Friday", "example.com/owner": "anna"}},
+            "; annotation example.com/owner: anna, annotation example.com/keep: until Friday",
+        ),
+        ({"ownerReferences": [{"kind": "Notebook", "name": "nb"}]}, "; owner Notebook nb"),
+        (
+            {
+                "managedFields": [
+                    {"manager": "kubelet", "time": "2025-01-01T00:00:00Z", "subresource": "status"},
+                    CREATED,
+                ]
+            },
+            "; written by argo-notebooks",
+        ),
+        ({"annotations": {"cni.example.com/podIP": "10.0.0.1"}}, ""),
+    ],
+)
+def test_of_a_bare_pod_it_is_said_whose_it_is(metadata: dict[str, Any], whose: str) -> None:
+    (ending,) = explain("pod/p", *held_by("", 0, metadata)).fixes
+    assert ending.effect == f"frees 1 device; nothing re-creates it{whose}"
+
+
+def test_the_age_of_a_bare_pod_is_counted_to_the_newest_time_of_the_dump() -> None:
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "lastTimestamp": "2026-01-06T01:00:00Z",
+    }
+    (ending,) = explain("pod/p", *held_by("", 0, startTime="2026-01-01T00:00:00Z"), event).fixes
+    assert "it runs since 2026-01-01T00:00:00Z (5d)" in ending.effect
 
 
 def test_what_is_undone_by_git_is_told_and_not_printed_as_commands() -> None:

@@ -62,12 +62,17 @@ def answer(cluster: Any, name: str = "pod/train-0") -> dict[str, Any]:  # noqa: 
     return found
 
 
+def lacking(found: dict[str, Any]) -> list[str]:
+    """What may not be read of all that the answer depends on."""
+    return [one["resource"] for one in found["unread"] if "effect" in one]
+
+
 def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
     found = answer(user)
     assert found["verdict"] == "undecided"
     assert "0/1 nodes are available: 1 cannot allocate all claims" in found["headline"]
     assert "ResourceSlices and DeviceClasses may not be read" in found["headline"]
-    assert [one["resource"] for one in found["unread"]] == [
+    assert lacking(found) == [
         "resourceslices.resource.k8s.io",
         "deviceclasses.resource.k8s.io",
         "nodes",
@@ -87,17 +92,17 @@ def test_claims_of_other_namespaces_hold_devices_that_look_free(user: Any) -> No
     found = answer(user)
     assert found["verdict"] == "undecided"
     assert found["headline"].startswith("may fit on node-1, but the scheduler says")
-    narrow = [one["resource"] for one in found["unread"] if one.get("namespace") == "ml"]
-    assert narrow == ["resourceclaims.resource.k8s.io", "pods"]
+    assert lacking(found) == ["devicetaintrules.resource.k8s.io", "resourceclaims.resource.k8s.io", "pods"]
 
 
-def test_the_printed_commands_allow_the_whole_answer(user: Any) -> None:
+def test_the_printed_commands_allow_reading_what_is_the_clusters(user: Any) -> None:
+    """Claims and pods of others stay theirs: no administrator allows them to a user of one namespace."""
     for command in answer(user)["next"][-1]["command"].split(" && "):
         user.kubectl(*shlex.split(command)[1:])
     found = answer(user)
-    assert "unread" not in found
-    assert found["verdict"] == "unallocatable"
-    assert found["reasons"][0]["holders"][0]["pod"] == "eval/holder"
+    assert lacking(found) == ["resourceclaims.resource.k8s.io", "pods"]
+    assert found["headline"].startswith("may fit on node-1, but the scheduler says")
+    assert [one["name"] for one in found["nodes"]] == ["node-1"]
 
 
 def test_devices_without_the_claims_of_others(user: Any) -> None:
@@ -123,20 +128,22 @@ def recorded() -> list[Path]:
 
 @pytest.mark.parametrize("folder", recorded(), ids=lambda folder: folder.name)
 def test_what_an_engineer_says_is_in_the_answer(folder: Path) -> None:
-    """The dump is what an administrator saw; the user has its Role. The change of one's own Deployment is printed."""
+    """The dump is what an administrator saw; the user has its Role. What is to be changed is the user's own."""
     module = oracle()
     if module is None:
         pytest.skip("the cluster program is not built")
     truth = json.loads((folder / "truth.json").read_text())
-    namespace, _, name = truth["pod"].partition("/")
     with Plane(module) as plane:
         plane.load(yaml.load((folder / "dump.yaml").read_bytes(), yaml.CSafeLoader)["items"])
-        asked = [p for p in plane.pods() if (p["metadata"]["namespace"], p["metadata"]["name"]) == (namespace, name)]
-        assert asked
-        until(lambda: all(plane.tried(p) for p in plane.pods()), 10)
+        until(lambda: all(plane.tried(p) for p in plane.pods()), 10)  # a pod without its claim is not tried at all
         done = plane.dractl("explain", *truth["args"])
-        patch = plane.dractl("explain", *truth["args"], "--patch")
     text = " ".join((done.stdout + done.stderr).lower().split())
     for idea in (*truth["says"], *(truth["does"] or ())):
         assert any(wording in text for wording in idea), (idea, text)
-    assert "kubectl patch deployment infer -n ml" in patch.stdout, (text, patch.stdout + patch.stderr)
+    assert NEXT[folder.name] in text
+
+
+NEXT = {
+    "301-rbac-template-name-typo": "kubectl patch deployment infer -n ml --type=json",
+    "303-rbac-taint-message-only": "add a toleration where the pod is written",
+}

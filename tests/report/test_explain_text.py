@@ -208,6 +208,20 @@ def test_an_empty_line_only_where_the_prompt_stays_on_the_screen(screen: int) ->
     assert ("" in lines) is (screen == 12)
 
 
+def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> None:
+    answers = [
+        waiting(name, Fix(f"end {name}", ()), number) for name, number in (("a", 1), ("b", 9), ("c", 1), ("d", 4))
+    ]
+    lines = explain_text.table(answers, Canvas(80), screen=10).splitlines()
+    assert len(lines) == 9  # and the prompt
+    assert [line for line in lines if "fix" in line] == [
+        "    fix: end b",
+        "    fix: end d",
+        "2 more fixes: -v shows each subject in full",
+    ]
+    assert explain_text.table(answers, Canvas(80), screen=5).count("    fix: ") == 4  # it scrolls anyway
+
+
 def test_what_the_cluster_says_moves_no_cursor() -> None:
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'z'"}}
     cluster = [GPU, node("a"), gpus("a", 2, model="\x1b[2J\x1b[31mgone")]

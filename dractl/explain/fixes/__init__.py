@@ -21,7 +21,7 @@ from dractl.explain.fixes import (
     taints,
 )
 from dractl.explain.fixes.candidates import Candidate, Problem
-from dractl.explain.fixes.search import Found, find_fixes
+from dractl.explain.fixes.search import Found, corrections, find_fixes
 
 MAKERS = (
     constraints,
@@ -39,4 +39,4 @@ MAKERS = (
     taints,
 )
 
-__all__ = ["MAKERS", "Candidate", "Found", "Problem", "find_fixes"]
+__all__ = ["MAKERS", "Candidate", "Found", "Problem", "corrections", "find_fixes"]

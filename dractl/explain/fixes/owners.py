@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
+from dractl.cluster.kubelet import newest_of
+from dractl.cluster.managers import whose
 from dractl.cluster.pods import ended, event_about, is_pending, stuck
 from dractl.cluster.state import ClusterState, Key, at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import (
@@ -30,6 +32,7 @@ from dractl.explain.ask import Question
 from dractl.explain.fixes.edits import moved, parts
 from dractl.explain.fixes.preference import Preference
 from dractl.objects import Raw
+from dractl.reasons.phrases import age
 
 _TEMPLATE = "/spec/template"
 _POD_TEMPLATE = ("spec", "template")
@@ -101,9 +104,12 @@ class Owners:
 
     def _of_bare(self, pods: Sequence[str]) -> str:
         """What is lost with pods that have no controller."""
-        since = {text_at(self.state.get("Pod", key_of(name)), "status", "startTime") for name in pods} - {""}
-        began = f"; it runs since {min(since)}" if len(pods) == 1 and since else ""
-        return f"nothing re-creates {'it' if len(pods) == 1 else 'them'}{began}"
+        if len(pods) > 1:
+            return "nothing re-creates them"
+        (value,) = (self.state.get("Pod", key_of(name)) for name in pods)
+        since, now = text_at(value, "status", "startTime"), newest_of(self.state)
+        began = " ".join(filter(None, (f"it runs since {since}", f"({age(since, now)})"))) if since else ""
+        return "; ".join(filter(None, ("nothing re-creates it", began, whose(value))))
 
     def _stuck(self, gone: Iterable[Change]) -> str:
         """Why pods that end do nothing with what they hold; empty unless that is true of all."""

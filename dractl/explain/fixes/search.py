@@ -139,6 +139,19 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     return Found(found, (*wrong, *held, *others), after)
 
 
+def corrections(problem: Problem) -> tuple[NextStep, ...]:
+    """What puts right what was written wrong, where it cannot be verified that the subject fits then: what devices and
+    nodes there are may not be read."""
+    found: dict[str, NextStep] = {}
+    for candidate in sorted(candidates_for(problem), key=lambda c: c.size):
+        changes = written(problem, candidate) if candidate.preference is Preference.CORRECT else None
+        if changes and candidate.corrects:
+            how = _applied(problem, Fix(candidate.title, changes)).steps
+            command = str(how[0]) if len(how) == 1 else ""
+            found.setdefault(candidate.slot.of, NextStep(f"{candidate.title}; not verified", command))
+    return tuple(found.values())
+
+
 def _of_little_use(problem: Problem, candidate: Candidate) -> NextStep:
     """A change of which others have the use first."""
     how = steps(problem.state, problem.question, candidate.changes)
