@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dractl.facts import current
 from dractl.report.explain_json import as_json
 from dractl.report.plain import plural, printable
 
@@ -31,7 +32,8 @@ def to_json(comparisons: Sequence[Comparison]) -> str:
         }
         for comparison in comparisons
     ]
-    return json.dumps({"schema": SCHEMA, "subjects": subjects}, indent=2, ensure_ascii=False)
+    whole = {"schema": SCHEMA, "subjects": subjects, "facts": current().to_json()}
+    return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
 def _machine(answer: Answer) -> dict[str, Any]:

@@ -70,11 +70,12 @@ def check(run: Run) -> Iterator[Advice]:
         for fault in faults:
             place = (*path, *fault.path)
             which = f"{driver} {known.newest}" if known is not None and (known.stated or fault.unreleased) else driver
+            meant = f"did you mean {fault.nearest}?" if fault.nearest else None
             advice = Advice(
                 subject,
                 place,
                 f"{which} would refuse this: {fault.message}",
-                help=f"did you mean {fault.nearest}?" if fault.nearest else None,
+                help=meant if known is None else known.dated(meant),
                 key=fault.key,
                 confidence="likely",
                 fix=Replacement(f"write {fault.nearest}", place, fault.nearest, key=fault.key, safe=False)

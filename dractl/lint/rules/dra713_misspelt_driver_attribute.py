@@ -72,17 +72,18 @@ def check(run: Run) -> Iterator[Advice]:
                 )
             else:
                 continue
+            known = driver(found.domain)
+            rule = f"`dractl rule {found.domain}` shows what its devices have"
             advice = Advice(
                 subject,
                 expression.path,
                 message,
-                help=f"`dractl rule {found.domain}` shows what its devices have",
+                help=rule if known is None else judged(run, known).dated(rule),
                 offset=found.name_start,
                 end=end,
                 confidence="likely",
                 fix=fix,
             )
-            known = driver(found.domain)
             yield advice if known is None else judged(run, known).soften(advice)
     for claim in run.claims:
         for constraint in claim.constraints:
@@ -92,11 +93,12 @@ def check(run: Run) -> Iterator[Advice]:
                 meant = nearest_published("attributes", domain, name) if ours else None
                 if meant:
                     path = (*constraint.path, field)
+                    known, rule = driver(domain), f"`dractl rule {domain}` shows what its devices have"
                     yield Advice(
                         claim.subject,
                         path,
                         f"{domain} publishes no attribute {name}; did you mean {domain}/{meant}?",
-                        help=f"`dractl rule {domain}` shows what its devices have",
+                        help=rule if known is None else judged(run, known).dated(rule),
                         confidence="likely",
                         fix=Replacement(f"replace by {domain}/{meant}", path, f"{domain}/{meant}", safe=False),
                     )

@@ -64,7 +64,7 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
-    which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}"
+    which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on {driver.read}"
     if last is not None:
         return f"{driver.name} no longer publishes {row.name}: {last} was the last release with it; {which}", "warning"
     if driver.is_later(row):
