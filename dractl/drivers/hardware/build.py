@@ -263,7 +263,7 @@ def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
 def _parts(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
     product = slot.product
     if product.kind == "nvidia":
-        return _nvidia(function, product, plan)
+        return _nvidia(function, slot, plan)
     if product.kind == "amd":
         return _amd(function, product, plan)
     if product.kind == "intel":
@@ -275,10 +275,11 @@ def _parts(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
     return _accelerator(function, product, plan)
 
 
-def _nvidia(function: PciDevice, product: Product, plan: _Plan) -> _Parts:
+def _nvidia(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
+    product = slot.product
     facts, settings = product.facts, plan.settings
     layout = mig_layout(product)
-    number = plan.take("gpu")
+    number = plan.take("gpu") if slot.number is None else slot.number
     memory = settings.get("gpuMemory")
     fabric = settings.get("fabric") or ({} if facts.get("fabric") else None)
     gpu = Gpu(

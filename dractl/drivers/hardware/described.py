@@ -43,11 +43,13 @@ from dractl.topology.machine import BDF, Reported
 
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")
-_NIC_KEYS = ("interface", "link", "mtu", "sriov", "subsystem", "uplink")
+_KEYS = {"nic": ("interface", "link", "mtu", "sriov", "subsystem", "uplink"), "nvidia": ("number",)}
+"""What can be said of a device beside its address, by the kind of its product."""
 _SLOT = {
     "address": (BDF, "have the form 0000:53:00.0"),
     "interface": (re.compile(r"[^\s/:]{1,15}\Z"), "be a name of at most 15 bytes"),
     "link": (re.compile(r"(ethernet|infiniband)\Z"), "be ethernet or infiniband"),
+    "number": (re.compile(r"\d{1,2}\Z"), "be a number such as 0"),
     "mtu": (re.compile(r"[1-9]\d{1,4}\Z"), "be a number such as 9000"),
     "sriov": (re.compile(r"(True|False)\Z"), "be true or false"),
     "uplink": (re.compile(r"(True|False)\Z"), "be true or false"),
@@ -168,7 +170,7 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]
 
 def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> Slot:
     """An address, or a map of what is known of a device."""
-    known = ("address", *_NIC_KEYS) if product.kind == "nic" else ("address",)
+    known = ("address", *_KEYS.get(product.kind, ()))
     facts = place if isinstance(place, dict) else {"address": place}
     for key, value in facts.items():
         if key not in known:

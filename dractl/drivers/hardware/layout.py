@@ -44,7 +44,8 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 class Slot(Struct, frozen=True):
     """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC, ``interface`` is the
-    name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route.
+    name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route. Of an
+    NVIDIA GPU, ``number`` is NVML's index and the minor of its device; without it they are counted by address.
     """
 
     product: Product
@@ -55,6 +56,7 @@ class Slot(Struct, frozen=True):
     sriov: bool = False
     subsystem: str | None = None
     uplink: bool = False
+    number: int | None = None
 
 
 class Root(Struct, frozen=True):
