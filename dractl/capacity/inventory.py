@@ -13,7 +13,8 @@ from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, coun
 from dractl.cel import EvalError, environment
 from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
-from dractl.model import Device, DeviceClass, Quantity, ResourceSlice, Target
+from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
+from dractl.scheduler.groups import Held
 
 PoolID = tuple[str, str]
 
@@ -84,14 +85,14 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
     slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
     index = Devices(state, slices)
-    held = AllocatedState.from_claims(state.claims, features)
+    held = Held.of(state, features, {}).devices
     matching = _Classes(state.classes, features)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated, consumed, moved = _allocated(state), _shares(state), ready_devices(state)
+    allocated, consumed, moved = _allocated(index), _shares(state), ready_devices(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
             tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
@@ -174,21 +175,21 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
     return found
 
 
-def _allocated(state: ClusterState) -> dict[PoolID, frozenset[str]]:
-    """Names of the devices in allocations of any claim, by pool, except through adminAccess."""
+def _allocated(index: Devices) -> dict[PoolID, frozenset[str]]:
+    """Devices that claims hold, by pool, except through adminAccess."""
     found: dict[PoolID, set[str]] = {}
-    for claim in state.claims:
-        allocation = claim.status.allocation if claim.status is not None else None
-        for result in allocation.devices.results if allocation is not None else ():
-            if not result.admin_access:
-                found.setdefault((result.driver, result.pool), set()).add(result.device)
-    return {key: frozenset(names) for key, names in found.items()}
+    for device in index.held:
+        found.setdefault((device.driver, device.pool), set()).add(device.device)
+    return {pool: frozenset(names) for pool, names in found.items()}
 
 
 def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
     """Claims' shares of each capacity, by pool, except through adminAccess."""
     found: dict[PoolID, dict[str, Quantity]] = {}
-    for claim in state.claims:
+    for value in state.all("ResourceClaim").values():
+        if not any(r.get("consumedCapacity") for r in maps_at(value, "status", "allocation", "devices", "results")):
+            continue
+        claim: ResourceClaim = state.decode(value)
         allocation = claim.status.allocation if claim.status is not None else None
         for result in allocation.devices.results if allocation is not None else ():
             for name, amount in () if result.admin_access else (result.consumed_capacity or {}).items():
@@ -289,8 +290,9 @@ def _attribute(device: Device, name: str) -> object:
 
 
 def _model(device: Device) -> str | None:
-    short = {name.rpartition("/")[2]: attribute.value for name, attribute in device.attributes.items()}
-    return next((value for name in _MODELS if isinstance(value := short.get(name), str) and value), None)
+    named = {name.rpartition("/")[2]: name for name in device.attributes}
+    values = (device.attributes[named[name]].value for name in _MODELS if name in named)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _amounts(identity: DeviceID, device: Device, held: AllocatedState) -> tuple[Amount, ...]:

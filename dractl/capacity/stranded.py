@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from dractl.capacity.inventory import PCIE_ROOT
 from dractl.capacity.placing import Fit
 from dractl.cluster.devices import Devices
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.groups import Groups, Pool
 from dractl.scheduler.verdict import NodeVerdict
 
 
@@ -29,24 +30,37 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
     ``fit.state``; ``say`` words what stops the next copy on a node. Empty if the next copy stops before any node."""
     if fit.stopped.stopped or fit.stopped.fatal is not None:
         return ()
-    index = Devices(fit.state, scheduler.slices)
+    index, groups = Devices(fit.state, scheduler.slices), Groups(scheduler.slices)
+    known: dict[Hashable, tuple[str, Survey]] = {}  # of a node for all that cannot be told from it
     found: list[Stranded] = []
     for verdict in fit.stopped.nodes:
         claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
         if not claims or verdict.fits:
             continue
-        survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node), claims)
-        free = sorted({device for request in survey.requests for device in request.candidates})
-        groups: dict[tuple[str, str | None], list[DeviceID]] = {}
-        for device in free:
-            groups.setdefault((device.driver, _root(index, device)), []).append(device)
-        for (driver, root), devices in groups.items():
+        if verdict.group not in known:
+            survey = scheduler.allocator.survey(scheduler.state.decode(verdict.node), claims)
+            known[verdict.group] = verdict.name, survey
+        example, survey = known[verdict.group]
+        pools = dict(zip(groups.pools(example), groups.pools(verdict.name), strict=True))
+        free = {_moved(device, pools): device for request in survey.requests for device in request.candidates}
+        roots: dict[tuple[str, str | None], list[DeviceID]] = {}
+        for device in sorted(free):
+            roots.setdefault((device.driver, _root(index, device)), []).append(device)
+        for (driver, root), devices in roots.items():
             names = tuple(str(device) for device in devices)
-            found.append(Stranded(driver, verdict.name, root, names, _why(verdict, survey, devices, say)))
-        for device, short in _too_little(survey).items():
+            why = _why(verdict, survey, [free[device] for device in devices], say)
+            found.append(Stranded(driver, verdict.name, root, names, why))
+        for lost, short in _too_little(survey).items():
+            device = _moved(lost, pools)
             if device not in free:
                 found.append(Stranded(device.driver, verdict.name, _root(index, device), (str(device),), short))
     return tuple(found)
+
+
+def _moved(device: DeviceID, pools: Mapping[Pool, Pool]) -> DeviceID:
+    """The device of another node that corresponds to one."""
+    driver, pool = pools.get((device.driver, device.pool), (device.driver, device.pool))
+    return DeviceID(driver, pool, device.device)
 
 
 def _too_little(survey: Survey) -> dict[DeviceID, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cluster.pods import consumers, ended
@@ -35,6 +36,7 @@ class Devices:
         self._pools: dict[PoolName, list[ResourceSlice]] | None = None
         self._named: dict[tuple[str, str], dict[str, Device]] = {}
         self._held: dict[DeviceID, list[Key]] | None = None
+        self._holders: dict[Key, tuple[Holder, ...]] = {}
 
     def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
         """The slices of the pool's newest generation."""
@@ -58,15 +60,20 @@ class Devices:
 
     # -- holders --
 
-    def claims_of(self, device: DeviceID) -> list[Key]:
-        """Claims holding the device, except through adminAccess."""
+    @property
+    def held(self) -> Mapping[DeviceID, list[Key]]:
+        """The claims that hold each device, except through adminAccess."""
         if self._held is None:
             self._held = {}
             for key, claim in self.state.all("ResourceClaim").items():
                 for result in maps_at(claim, "status", "allocation", "devices", "results"):
                     if result.get("adminAccess") is not True:
                         self._held.setdefault(result_device(result), []).append(key)
-        return self._held.get(device, [])
+        return self._held
+
+    def claims_of(self, device: DeviceID) -> list[Key]:
+        """Claims holding the device, except through adminAccess."""
+        return self.held.get(device, [])
 
     def drawing_on(self, sets: Collection[tuple[str, str, str]]) -> list[DeviceID]:
         """The held devices that consume counters of any of the sets, each by driver, pool and name."""
@@ -88,10 +95,14 @@ class Devices:
                 by_claim.setdefault(key, []).append(device)
         found: list[Holder] = []
         for key, held in sorted(by_claim.items(), key=lambda item: (-len(item[1]), item[0])):
-            found += self._holders_of(key, tuple(str(device) for device in held))
+            if key not in self._holders:
+                self._holders[key] = tuple(self._holders_of(key))
+            named = tuple(str(device) for device in held)
+            found += [replace(holder, devices=named) for holder in self._holders[key]]
         return tuple(found)
 
-    def _holders_of(self, key: Key, devices: tuple[str, ...]) -> Iterator[Holder]:
+    def _holders_of(self, key: Key) -> Iterator[Holder]:
+        """The holders that a claim is, without its devices."""
         claim = self.state.get("ResourceClaim", key)
         since = text_at(claim, "status", "allocation", "allocationTimestamp") or text_at(
             claim, "metadata", "creationTimestamp"
@@ -101,18 +112,18 @@ class Devices:
         if not names and other is not None:
             resource = ".".join(filter(None, (text_at(other, "resource"), text_at(other, "apiGroup"))))
             consumer = f"{resource} {text_at(other, 'name')}"
-            yield Holder("/".join(key), devices, None, since or None, finished=False, consumer=consumer)
+            yield Holder("/".join(key), (), None, since or None, finished=False, consumer=consumer)
             return
         if not names:
             names = [text_at(p, "metadata", "name") for p in consumers(self.state, key)]
         if not names:
-            yield Holder("/".join(key), devices, None, since or None, bool(not list_at(claim, "status", "reservedFor")))
+            yield Holder("/".join(key), (), None, since or None, bool(not list_at(claim, "status", "reservedFor")))
         for name in names:
             pod = self.state.get("Pod", (key[0], name))
             finished = None if pod is None and not self.state.has("Pod") else pod is None or ended(pod)
             owner = workload(pod)
             made_by = f"{owner[0]} {key[0]}/{owner[1]}" if owner is not None else None
-            yield Holder("/".join(key), devices, f"{key[0]}/{name}", since or None, finished, made_by)
+            yield Holder("/".join(key), (), f"{key[0]}/{name}", since or None, finished, made_by)
 
 
 def is_left_over(state: ClusterState, holder: Holder) -> bool:

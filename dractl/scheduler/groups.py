@@ -146,13 +146,19 @@ class Groups:
                 return own
             if item.spec.all_nodes or _selects(item, name, labels):
                 reached.append(id(item))
-        there = sorted(self.local.get(name, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
-        pools = tuple((item.spec.driver, item.spec.pool.name) for item in there)
+        there, pools = self._there(name), self.pools(name)
         if not self.spread.isdisjoint(pools):
             return own
         declared = at(node, "status", "declaredFeatures")
         signatures = tuple(self._signature(item, names) for item in there)
         return _Unused(node, (signatures, tuple(reached), repr(declared) if declared else ""), pools)
+
+    def pools(self, node: str) -> tuple[Pool, ...]:
+        """The pool of each slice of one node. Those of two nodes with the same key correspond."""
+        return tuple((item.spec.driver, item.spec.pool.name) for item in self._there(node))
+
+    def _there(self, node: str) -> list[ResourceSlice]:
+        return sorted(self.local.get(node, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
 
     def _signature(self, item: ResourceSlice, names: frozenset[str] | None) -> int:
         found = self.known.get(id(item))
