@@ -85,8 +85,10 @@ def command(
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
     text = _read(expression)
-    configured = driver_options.configured(driver_version, driver_option, hardware)
-    answer = _answer(text, target, devices or (), hardware or (), _split(driver), configured)
+    drivers = driver_options.names(driver)
+    named = driver if drivers != ("all",) else None
+    configured = driver_options.configured(named, driver_version, driver_option, hardware)
+    answer = _answer(text, target, devices or (), hardware or (), drivers, configured)
     if common.kind_of(output) == "json":
         common.write_answer(cel_json.render(answer), output, output_file)
     else:
@@ -95,7 +97,9 @@ def command(
             terminal.use_unicode(sys.stdout),
             color=output_file is None and terminal.use_color(sys.stdout),
         )
-        common.write_report(cel_text.render(answer, canvas, verbose=bool(verbose)), output_file)
+        origin = common.release_from(kubernetes_version, settings, variables)
+        release = answer.release + (f" ({origin})" if origin else "")
+        common.write_report(cel_text.render(answer, canvas, release, verbose=bool(verbose)), output_file)
     raise Exit(1 if answer.fails else 0)
 
 
@@ -107,10 +111,6 @@ def _read(expression: str) -> str:
     if len(content) > _MOST_INPUT:
         raise UsageError(f"standard input has more than {_MOST_INPUT} bytes", hint="pass one expression")
     return content.decode("utf-8", "replace").rstrip("\n")
-
-
-def _split(values: list[str] | None) -> list[str]:
-    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
 
 
 def _answer(

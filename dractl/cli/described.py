@@ -59,7 +59,9 @@ def compare(
         return _questions(cluster, state)
 
     found = ask(cluster.state, there, questions, cluster.features, Options(cluster.release_assumed))
-    text = explain_machines.to_json(found) if output == "json" else _text(found, verbose, to_file=to_file)
+    text = (
+        explain_machines.to_json(found) if output == "json" else _text(found, cluster.release, verbose, to_file=to_file)
+    )
     return text, all(comparison.fits for comparison in found)
 
 
@@ -84,11 +86,11 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     return found
 
 
-def _text(comparisons: Sequence[Comparison], verbose: int, *, to_file: bool) -> str:
+def _text(comparisons: Sequence[Comparison], release: str, verbose: int, *, to_file: bool) -> str:
     """The tables; with -v, also the whole answer for each machine that does not serve."""
     out = sys.stdout
     canvas = terminal.canvas(to_file=to_file, most=120)
-    text = explain_machines.to_text(comparisons, canvas, cut=out.isatty() and not to_file)
+    text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)
     if not verbose:
         return text
     for comparison in comparisons:

@@ -15,7 +15,7 @@ from dractl.capacity import DeviceRow, Fit, PluginRow, Stock, copies, inventory,
 from dractl.capacity.placing import BUDGET
 from dractl.capacity.problems import NextStep, Problem
 from dractl.cel import environment
-from dractl.cli import common, completing, source, terminal, watching
+from dractl.cli import common, completing, driver_options, published, source, terminal, watching
 from dractl.cli.source import Cluster
 from dractl.cluster import paste
 from dractl.cluster.devices import Devices
@@ -43,15 +43,6 @@ Arguments = Annotated[
 Node = Annotated[
     str | None,
     Option("--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes),
-]
-Driver = Annotated[
-    str | None,
-    Option(
-        "--driver",
-        metavar="NAME",
-        help="Only devices of this driver.",
-        autocompletion=completing.comma_list(completing.drivers),
-    ),
 ]
 Namespace = Annotated[
     str | None,
@@ -105,11 +96,14 @@ def command(
     arguments: Arguments = None,
     files: source.Files = None,
     devices: source.Devices = None,
+    hardware: source.Hardware = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
     labels: Labels = None,
     node: Node = None,
-    driver: Driver = None,
+    driver: driver_options.Driver = None,
     device_class: Class = None,
     cel: Cel = None,
     selector: OldCel = None,
@@ -152,6 +146,9 @@ def command(
         raise UsageError("-n and -A exclude each other")
     where = namespace.removeprefix("=") if namespace else None  # -n=ml
     wanted = parse(labels) if labels is not None else None
+    configured = driver_options.configured(driver, driver_version, driver_option, hardware)
+    for spec in hardware or ():
+        published.check("--hardware", spec.partition("*")[0])
     names = sort_out(arguments or [], (), ()).names
     if names:
         raise InputError(f"{names[0]}: no such file", hint="devices takes files; --node, --driver and --class choose")
@@ -168,11 +165,14 @@ def command(
             user=user,
             groups=groups or [],
             vital=frozenset({"ResourceSlice"}),
+            described=bool(hardware),
             kubernetes_version=kubernetes_version,
             feature_gates=feature_gates,
             config=config,
             isolated=isolated,
         )
+        grown = published.grown(cluster.state, hardware or (), Target.of(cluster.features.release), configured)
+        cluster = replace(cluster, state=grown)
         if not (cluster.sources.live or any(cluster.state.kinds)) and (what := recognized(cluster.sources.files)):
             raise InputError("no object of a cluster in the input", hint=what)
         canvas = terminal.canvas(to_file=output_file, unlimited=200)
@@ -182,7 +182,16 @@ def command(
         shown = common.kind_of(output)
         held = None if where is None and wanted is None else partial(_held, cluster.state, where, wanted)
         return _report(
-            cluster, node, driver, device_class, cel or selector, states, held=held, by=by, output=shown, canvas=canvas
+            cluster,
+            node,
+            configured.drivers,
+            device_class,
+            cel or selector,
+            states,
+            held=held,
+            by=by,
+            output=shown,
+            canvas=canvas,
         )
 
     if watch:
@@ -197,7 +206,7 @@ def command(
 def _report(
     cluster: Cluster,
     node: str | None,
-    driver: str | None,
+    drivers: tuple[str, ...],
     device_class: str | None,
     selector: str | None,
     states: frozenset[str] | None,
@@ -216,22 +225,24 @@ def _report(
         row
         for row in stock.devices
         if node in (None, row.node)
-        and driver in (None, row.id.driver)
+        and (not drivers or row.id.driver in drivers)
         and (device_class is None or device_class in row.classes)
         and (states is None or row.state in states)
         and (held is None or held(row))
     ]
     if selector is not None:
         chosen = _selected(cluster, chosen, selector)
-    _check_names(cluster, stock, offered, node=node, driver=driver, device_class=device_class)
-    others = not (driver or device_class or selector or states or held) and any(node in (None, p.node) for p in offered)
+    for name in drivers or (None,):
+        _check_names(cluster, stock, offered, node=node, driver=name, device_class=device_class)
+    chose = drivers or device_class or held
+    others = not (chose or selector or states) and any(node in (None, p.node) for p in offered)
     if not chosen and stock.devices and not others and output in ("table", "wide", "name"):
         return f"none of {len(stock.devices)} devices matches these options\n"
     filtered = len(chosen) < len(stock.devices)
     pools = {(row.id.driver, row.id.pool) for row in chosen}
     kept = tuple(row for row in stock.pools if not filtered or (row.driver, row.pool) in pools)
     stock = replace(stock, devices=tuple(chosen), pools=kept)
-    offered = tuple(p for p in offered if node in (None, p.node)) if not (driver or device_class or held) else ()
+    offered = tuple(p for p in offered if node in (None, p.node)) if not chose else ()
     if output == "json":
         rights, assumed = cluster.state.rights, cluster.live_release_assumed
         release, uses = cluster.features.release, _uses(cluster, node)

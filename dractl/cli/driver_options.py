@@ -1,5 +1,4 @@
-"""``--driver-version`` and ``--driver-option``: which drivers publish a described machine's devices, and how they are
-configured."""
+"""``--driver``, ``--driver-version`` and ``--driver-option``: whose devices count, and how those drivers are set up."""
 
 from __future__ import annotations
 
@@ -10,9 +9,20 @@ from msgspec import Struct, field
 from typer import Option
 
 from dractl.cli import completing
-from dractl.errors import UsageError
+from dractl.cluster import ClusterState
+from dractl.cluster.state import text_at
+from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest_names
 
+Driver = Annotated[
+    list[str] | None,
+    Option(
+        "--driver",
+        metavar="NAME,...",
+        help="Only devices of these drivers.",
+        autocompletion=completing.comma_list(completing.drivers),
+    ),
+]
 DriverVersion = Annotated[
     list[str] | None,
     Option(
@@ -29,27 +39,47 @@ DriverOption = Annotated[
 
 
 class Configured(Struct, frozen=True):
-    """Versions of drivers, and their options, by driver."""
+    """The drivers whose devices count (empty: all), and versions and options by driver."""
 
+    drivers: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    def kept(self, state: ClusterState) -> ClusterState:
+        """The state without the slices of other drivers. Raises InputError for a driver that has none."""
+        slices = state.all("ResourceSlice") if self.drivers else {}
+        there = {text_at(item, "spec", "driver") for item in slices.values()}
+        for name in self.drivers:
+            if name not in there:
+                near = nearest_names(name, there, most=1)
+                hint = f"did you mean {near[0]}?" if near else f"drivers: {', '.join(sorted(there)) or 'none'}"
+                raise InputError(f"--driver: no ResourceSlice is of {name}", hint=hint)
+        mine = {key: item for key, item in slices.items() if text_at(item, "spec", "driver") in self.drivers}
+        return state.only({"ResourceSlice": mine}) if self.drivers else state
+
+
+def names(given: Sequence[str] | None) -> tuple[str, ...]:
+    """The drivers of ``--driver``."""
+    return tuple(name.strip() for part in given or () for name in part.split(",") if name.strip())
+
 
 def configured(
+    given_drivers: Sequence[str] | None,
     given_versions: Sequence[str] | None,
     given_options: Sequence[str] | None,
     hardware: Sequence[str] | None,
     *,
     judges: bool = False,
 ) -> Configured:
-    """Both options, which need described machines; ``judges``: versions are also what manifests are judged by. Raises
-    UsageError."""
+    """The options, the last two of which need described machines; ``judges``: manifests are judged by versions, too.
+    Raises UsageError."""
     for option, given in (("--driver-version", None if judges else given_versions), ("--driver-option", given_options)):
         if given and not hardware:
             raise UsageError(f"{option} needs --hardware: published devices are as their drivers published them")
+    drivers = names(given_drivers)
     if not (given_versions or given_options):
-        return Configured()  # without importing the drivers
-    return Configured(versions(given_versions or ()), settings(given_options or ()))
+        return Configured(drivers)  # without importing the drivers
+    return Configured(drivers, versions(given_versions or (), drivers), settings(given_options or ()))
 
 
 def versions(given: Sequence[str], drivers: Sequence[str] | None = None) -> dict[str, str]:

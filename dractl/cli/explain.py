@@ -71,6 +71,7 @@ def command(
     files: source.Files = None,
     devices: source.Devices = None,
     hardware: Hardware = None,
+    driver: driver_options.Driver = None,
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     network_devices: NetworkDevices = None,
@@ -113,7 +114,7 @@ def command(
         )
     if patch < 0:
         raise UsageError(f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them")
-    configured = driver_options.configured(driver_version, driver_option, hardware)
+    configured = driver_options.configured(driver, driver_version, driver_option, hardware)
     if hardware:
         from dractl.cli import described
 
@@ -137,6 +138,8 @@ def command(
             config=config,
             isolated=isolated,
         )
+        if not hardware:
+            cluster = replace(cluster, state=configured.kept(cluster.state))
         if hardware or network_devices:
             from dractl.cli import described
 

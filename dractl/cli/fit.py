@@ -15,11 +15,11 @@ from dractl.capacity.aligned import Aligned, aligned as aligned_of
 from dractl.capacity.handed_out import without as without_handed_out
 from dractl.capacity.plugins import handed_out
 from dractl.capacity.shapes import is_shape, of_shape
-from dractl.cli import common, completing, published, source, terminal
+from dractl.cli import common, completing, driver_options, published, source, terminal
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.state import GROUPS, list_at, maps_at, text_at
+from dractl.cluster.state import GROUPS, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
@@ -29,7 +29,6 @@ from dractl.report import capacity_json, capacity_text
 from dractl.scheduler.attempt import Scheduler
 
 FORMATS = ("text", "json", "yaml", "html")
-_ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 
 
 class _Rest(Struct, frozen=True):
@@ -80,15 +79,6 @@ TrustSlices = Annotated[
     bool,
     Option("--trust-slices", help="Count as kube-scheduler does, also devices that a device plugin has handed out."),
 ]
-Hardware = Annotated[
-    list[str] | None,
-    Option(
-        "--hardware",
-        metavar="SPEC[*N]",
-        help="Like --add; without files and --devices no cluster is asked: these are all the nodes. Repeatable.",
-        autocompletion=completing.comma_list(completing.machines),
-    ),
-]
 More = Annotated[
     list[str] | None,
     Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
@@ -116,7 +106,10 @@ def command(
     trust_slices: TrustSlices = False,
     without: Without = None,
     add: Add = None,
-    hardware: Hardware = None,
+    hardware: source.Hardware = None,
+    driver: driver_options.Driver = None,
+    driver_version: driver_options.DriverVersion = None,
+    driver_option: driver_options.DriverOption = None,
     shapes: Shapes = None,
     node: Node = None,
     context: source.Context = None,
@@ -153,6 +146,7 @@ def command(
         if "=" in word and not Path(word).exists():
             raise UsageError(f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}")
     files = [*(files or []), *(more or [])]
+    configured = driver_options.configured(driver, driver_version, driver_option, added)
     cluster = source.read(
         [],
         [*files, *own] if files or devices or hardware else files,
@@ -169,7 +163,7 @@ def command(
         config=config,
         isolated=isolated,
     )
-    state = _changed(cluster, without or [], added, node)
+    state = _changed(cluster, without or [], added, node, configured)
     names = (split(shapes) if ";" in shapes else shapes.split(",")) if shapes else _shapes(name or "")
     subjects = [_subject(cluster, state, one.strip(), own, constrained=not aligned) for one in names]
     for one in subjects:
@@ -263,24 +257,15 @@ def _placed(cluster: Cluster, subject: Copies) -> Fit:
         return place(subject, cluster.features, tell=tell)
 
 
-def _changed(cluster: Cluster, without: list[str], add: list[str], node: str | None) -> ClusterState:
+def _changed(
+    cluster: Cluster, without: list[str], add: list[str], node: str | None, configured: driver_options.Configured
+) -> ClusterState:
     """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
-    state, devices = cluster.state, 0
+    state = cluster.state
     for target in without:
         state = changes.without(state, target, cluster.namespace)
-    for text in add:
-        what, _, count = text.partition("*")
-        if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
-            raise UsageError(f"--add accepts NODES*N with a number of nodes, not {text!r}")
-        nodes = published.nodes(what, Target.of(cluster.features.release))
-        devices += int(count or 1) * sum(
-            len(list_at(s, "spec", "devices")) for s in nodes.all("ResourceSlice").values()
-        )
-        if devices > _ADDED:
-            raise UsageError(
-                f"--add {text} makes {devices:,} devices", hint=f"at most {_ADDED:,} can be added; try fewer nodes"
-            )
-        state = changes.added(state, nodes, int(count or 1), published.node_name(what))
+    state = configured.kept(state) if state.all("ResourceSlice") else state
+    state = published.grown(state, add, Target.of(cluster.features.release), configured)
     return state if node is None else changes.only_node(state, node)
 
 

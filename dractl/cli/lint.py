@@ -185,6 +185,7 @@ def command(
     show_files: ShowFiles = False,
     devices: Devices = None,
     hardware: Hardware = None,
+    driver: driver_options.Driver = None,
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     for_: For = None,
@@ -241,7 +242,7 @@ def command(
             ("-" in wanted, "standard input"),
         )
         raise UsageError(f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}")
-    configured = driver_options.configured(driver_version, driver_option, hardware, judges=True)
+    configured = driver_options.configured(driver, driver_version, driver_option, hardware, judges=True)
     asked = common.asked(kubernetes_version, feature_gates, settings, environment)
     targets = [common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])]
     target = targets[-1]
@@ -593,7 +594,7 @@ def _inventory(
     if not target.has("served-by-default"):
         option = "--devices" if sources else "--hardware"
         raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it")
-    states = [published.read(source, target) for source in sources]
+    states = [configured.kept(published.read(source, target)) for source in sources]
     machines = published.machines(hardware)
     described = [published.described(spec, target, configured=configured) for spec in machines]
     slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]

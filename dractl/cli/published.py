@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dractl.capacity import changes
 from dractl.cel import environment
 from dractl.cli import terminal
+from dractl.cli.driver_options import Configured
 from dractl.cli.node import read_node
 from dractl.cluster import sources
-from dractl.cluster.state import text_at
+from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render
 from dractl.drivers.hardware import labels_of, machine, room_of
 from dractl.drivers.hardware.names import every
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dractl.cel import Program
-    from dractl.cli.driver_options import Configured
     from dractl.cluster import ClusterState
     from dractl.model import Target
     from dractl.topology.machine import Machine
@@ -65,9 +66,9 @@ def described(
     found = machine(spec)
     for note in found.notes:
         terminal.notice(f"{spec}: {note.message}")
-    versions = configured.versions if configured is not None else {}
-    settings = settings_of(spec, found, configured)
-    return _of_machine(found, node_name(spec), f"--hardware {spec}", target, drivers, settings, versions)
+    configured = configured or Configured(tuple(drivers))
+    settings, wanted = settings_of(spec, found, configured), drivers or configured.drivers
+    return _of_machine(found, node_name(spec), f"--hardware {spec}", target, wanted, settings, configured.versions)
 
 
 def a_machine(spec: str) -> Described:
@@ -165,6 +166,7 @@ def _of_machine(
     return sources.of_objects(objects).on({options.node_name: (machine, source)})
 
 
+_ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 _UNKNOWN = "dractl/unknown"
 """An annotation of slices in memory: names that their devices have, but whose values a snapshot lacks."""
 
@@ -227,13 +229,33 @@ def check(option: str, source: str) -> None:
         raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
 
 
-def nodes(source: str, target: Target) -> ClusterState:
+def grown(state: ClusterState, added: Iterable[str], target: Target, configured: Configured) -> ClusterState:
+    """The cluster with the nodes of ``--add`` and ``--hardware``. Raises UsageError, and InputError."""
+    devices = 0
+    for text in added:
+        what, _, count = text.partition("*")
+        if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
+            raise UsageError(f"--add accepts NODES*N with a number of nodes, not {text!r}")
+        found = _nodes(what, target, configured)
+        devices += int(count or 1) * sum(
+            len(list_at(s, "spec", "devices")) for s in found.all("ResourceSlice").values()
+        )
+        if devices > _ADDED:
+            raise UsageError(
+                f"--add {text} makes {devices:,} devices", hint=f"at most {_ADDED:,} can be added; try fewer nodes"
+            )
+        state = changes.added(state, found, int(count or 1), node_name(what))
+    return state
+
+
+def _nodes(source: str, target: Target, configured: Configured) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
     if Path(source).exists():
-        return read(source, target)
+        return configured.kept(read(source, target))
     added = machine(source)
-    rendering = render(added, Options("node-1", target), device_classes=True)
+    options = Options("node-1", target, configured.versions, settings_of(source, added, configured))
+    rendering = render(added, options, configured.drivers, device_classes=True)
     if not rendering.slices:
         raise InputError(f"--add {source}: no known driver would publish a device there")
     metadata = {"name": "node-1", "labels": labels_of(source)}

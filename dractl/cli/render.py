@@ -95,7 +95,7 @@ def command(
         return
     settings, variables = common.configuration(config, isolated), common.environment(isolated)
     target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
-    drivers = [name.strip() for part in driver or () for name in part.split(",") if name.strip()]
+    drivers = list(driver_options.names(driver))
     if network_devices:
         if diff is not None:
             raise UsageError("--diff compares the slices of a node: it cannot be combined with --network-devices")

@@ -38,6 +38,16 @@ Devices = Annotated[
         help="Devices to allocate from; `local` means this node's.",
     ),
 ]
+Hardware = Annotated[
+    list[str] | None,
+    Option(
+        "--hardware",
+        metavar="SPEC[*N]",
+        help="Described machines as nodes; without files and --devices no cluster is asked: these are all the nodes. "
+        "Repeatable.",
+        autocompletion=completing.comma_list(completing.machines),
+    ),
+]
 Namespace = Annotated[
     str | None,
     Option(

@@ -15,13 +15,13 @@ _STYLES = {True: "1;32", False: "33", None: "1;31"}
 _WORDS = {True: "true", False: "false", None: "error"}
 
 
-def render(answer: Answer, canvas: Canvas, *, verbose: bool = False) -> str:
-    """``verbose`` lists every group and every device."""
-    lines = [*_verdict(answer, canvas), *_results(answer, canvas, verbose)]
+def render(answer: Answer, canvas: Canvas, release: str, *, verbose: bool = False) -> str:
+    """``release`` has who named it; ``verbose`` lists every group and every device."""
+    lines = [*_verdict(answer, canvas, release), *_results(answer, canvas, verbose)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _verdict(answer: Answer, canvas: Canvas) -> Iterator[str]:
+def _verdict(answer: Answer, canvas: Canvas, release: str) -> Iterator[str]:
     program = answer.program
     ok = program.admission == "ok"
     mark = canvas.paint(canvas.glyph("✓", "ok"), "1;32") if ok else canvas.paint(canvas.glyph("✗", "x"), "1;31")
@@ -36,13 +36,13 @@ def _verdict(answer: Answer, canvas: Canvas) -> Iterator[str]:
             said = f"too long: {size:,} bytes of at most {MAX_LENGTH:,}"
         case _:
             said = "does not compile"
-    yield f"{mark} {said}    Kubernetes {answer.release}"
+    yield f"{mark} {said}    Kubernetes {release}"
     for issue in program.issues:
         yield ""
         if issue.line is None or issue.column is None:
             yield f"  {printable(issue.message)}"
             continue
-        yield f"  {issue.line}:{issue.column}  {printable(issue.message)}"
+        yield f"  {issue.line}:{issue.column}  {printable(issue.message.partition(' expecting {')[0])}"
         yield from _excerpt(program.text.split("\n")[issue.line - 1], issue.column, canvas)
     if answer.help:
         yield ""
@@ -66,7 +66,11 @@ def _excerpt(line: str, column: int, canvas: Canvas) -> tuple[str, str]:
 
 
 def _results(answer: Answer, canvas: Canvas, verbose: bool) -> Iterator[str]:
-    if not answer.asked or not answer.stored.ok:
+    if not answer.stored.ok:
+        return
+    if not answer.asked and answer.program.ok and answer.program.admission == "ok":
+        yield "not tried on devices: --hardware dgx-h100, or --devices FILE, has some"
+    if not answer.asked:
         return
     yield ""
     total = sum(len(trial.devices) for trial in answer.trials)

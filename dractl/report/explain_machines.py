@@ -46,13 +46,13 @@ def _machine(answer: Answer) -> dict[str, Any]:
     return {**found, "answer": as_json(answer.explanation)}
 
 
-def to_text(comparisons: Sequence[Comparison], canvas: Canvas, *, cut: bool = False) -> str:
+def to_text(comparisons: Sequence[Comparison], canvas: Canvas, release: str, *, cut: bool = False) -> str:
     """A table for each subject, a line a machine. With ``cut`` no line is wider than the canvas."""
-    tables = ["\n".join(_table(comparison, canvas, cut=cut)) for comparison in comparisons]
+    tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
 
 
-def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str]:
+def _table(comparison: Comparison, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
     rows = [(answer.machine, _code(answer.explanation), answer.explanation) for answer in comparison.answers]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
@@ -65,14 +65,17 @@ def _table(comparison: Comparison, canvas: Canvas, *, cut: bool) -> Iterator[str
         yield f"{mark} {machine:<{wide}}  {code:<{coded}}  {canvas.cut(detail, room) if cut else detail}".rstrip()
     served = sum(answer.fits for _, _, answer in rows)
     yield ""
-    yield f"{served} of {plural(len(rows), 'machine')} can serve it (Kubernetes {rows[0][2].release})"
+    unjudged = dict.fromkeys(
+        what for answer in comparison.answers for what in answer.unjudged if answer.explanation.fits
+    )
+    by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
+    yield f"{served} of {plural(len(rows), 'machine')} can serve it{by}; for Kubernetes {release}"
     yield from _conditions(comparison.answers)
 
 
 def _conditions(answers: Sequence[Answer]) -> Iterator[str]:
-    """What is true only of some nodes of a machine that serves it, and what was not judged."""
+    """What is true only of some nodes of a machine that serves it."""
     found: dict[str, list[str]] = {}
-    unjudged: dict[str, None] = {}
     for answer in answers:
         if answer.explanation.fits:
             for by in dict.fromkeys(need.by for need in answer.needs):
@@ -80,15 +83,12 @@ def _conditions(answers: Sequence[Answer]) -> Iterator[str]:
                 found.setdefault(f"only on nodes that match {selector} ({by})", []).append(answer.machine)
             for label, component in answer.set_by.items():
                 found.setdefault(f"only on nodes where {component} sets {label}", []).append(answer.machine)
-            unjudged |= dict.fromkeys(answer.unjudged)
     served = sum(answer.explanation.fits for answer in answers)
     for condition, machines in found.items():
         several = len(machines) > _NAMED
         more = f" and {len(machines) - _NAMED} more" if several else ""
         who = "each of them" if several and len(machines) == served else f"{', '.join(machines[:_NAMED])}{more}"
         yield printable(f"{who}: {condition}")
-    if unjudged:
-        yield f"not judged: {', '.join(unjudged)}"
 
 
 def _code(answer: Explanation) -> str:

@@ -274,7 +274,7 @@ def test_the_conditions_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text(POD.replace("SELECTOR", "team: ml, nvidia.com/gpu.family: hopper"))
     assert explain(str(path), "--hardware", "p5.48xlarge,dgx-h100,dgx-a100") == 0
     assert capsys.readouterr().out.splitlines()[-3:] == [
-        "2 of 3 machines can serve it (Kubernetes 1.37)",
+        "2 of 3 machines can serve it; for Kubernetes 1.37 (default)",
         "p5.48xlarge, dgx-h100: only on nodes that match team=ml (nodeSelector)",
         "p5.48xlarge, dgx-h100: only on nodes where GPU Feature Discovery sets nvidia.com/gpu.family=hopper",
     ]
@@ -356,3 +356,26 @@ def test_a_machine_whose_drivers_are_silent_says_why(claim: str, capsys: pytest.
     assert explain(*arguments) == 3
     assert "--hardware 8xTPU-v6e: tpu.google.com publishes nothing here: the accelerator" in capsys.readouterr().err
     assert explain(*arguments, "--driver-option", "tpu.google.com:accelerator=tpu-v6e-slice") == 0
+
+
+@pytest.mark.parametrize("command", ["lint", "explain", "fit"])
+def test_a_version_alone_is_that_of_the_one_driver(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """0.4 publishes no NUMA node, 0.5 does (`dractl rule gpu.nvidia.com`)."""
+    path = tmp_path / "claim.yaml"
+    expression = "'numaNode' in device.attributes['resource.kubernetes.io']"
+    exactly = f'{{deviceClassName: gpu.nvidia.com, selectors: [{{cel: {{expression: "{expression}"}}}}]}}'
+    requests = f"{{devices: {{requests: [{{name: gpu, exactly: {exactly}}}]}}}}"
+    path.write_text(f"apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {{name: c}}\nspec: {requests}\n")
+    asked = [command, str(path), "--hardware", "dgx-h100", "--driver", "gpu.nvidia.com", "--driver-version"]
+    found = {version: (main([*asked, version]), capsys.readouterr().out)[1] for version in ("0.4", "0.5")}
+    assert found["0.4"] != found["0.5"]
+
+
+def test_devices_lists_those_of_described_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["devices", "--hardware", "dgx-h100*2", "--driver", "gpu.nvidia.com,dra.net", "-o", "name"]
+    assert main(asked) == 0
+    names = capsys.readouterr().out.split()
+    nodes = [name.split("/")[1] for name in names]
+    assert (len(names), nodes.count("dgx-h100-1"), nodes.count("dgx-h100-2")) == (32, 16, 16)
