@@ -115,3 +115,60 @@ def test_a_selector_beyond_the_limit_is_tried_in_bounded_steps(file: Path, capsy
     code, text = answer(capsys, "cel", file.read_text(), "--hardware", "dgx-h100")
     assert code == 1
     assert "too complex: cost at most" in text or "actual cost limit exceeded" in text
+
+
+SELECTING = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: a, namespace: ml}
+spec:
+  devices:
+    requests:
+    - name: r
+      exactly:
+        deviceClassName: gpu.nvidia.com
+        selectors: [{cel: {expression: 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "explain -f DUMP",
+        "devices -f DUMP",
+        "devices --devices DUMP",
+        "fit CLAIM --devices DUMP",
+        "fit gpu=1 -f DUMP",
+        "cel true --devices DUMP",
+        "lint CLAIM --devices DUMP",
+    ],
+)
+def test_what_a_dump_cannot_hold_is_told_with_file_and_object(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (dump,) = (DAMAGED / "explain").glob("1f8f692018*")
+    (tmp_path / "claim.yaml").write_text(SELECTING)
+    paths = {"DUMP": str(dump), "CLAIM": str(tmp_path / "claim.yaml")}
+    code, text = answer(capsys, *[paths.get(word, word) for word in command.split()])
+    wanted = "ResourceSlice/00001-gpu.nvidia.com-node-1-x7k2p: spec.devices[1].attributes: must be a map, not a string"
+    assert (code, f"error: {dump}: {wanted}" in text) == (3, True), text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "explain -f CLAIM --devices NODE",
+        "devices --devices NODE",
+        "fit CLAIM --hardware NODE",
+        "cel true --devices NODE",
+        "lint CLAIM --devices NODE",
+        "render --from NODE",
+    ],
+)
+def test_what_a_machine_cannot_have_is_told_with_its_file(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (node,) = (DAMAGED / "snapshot").glob("958bf34862*")
+    (tmp_path / "claim.yaml").write_text(SELECTING)
+    paths = {"NODE": str(node), "CLAIM": str(tmp_path / "claim.yaml")}
+    code, text = answer(capsys, *[paths.get(word, word) for word in command.split()])
+    assert (code, f"error: {node}: pciDevices[49].maxLinkSpeed must be a number of at most" in text) == (3, True), text

@@ -1,5 +1,4 @@
-"""Inputs that once had no end, no answer or an internal error: each has an exit code, a sentence and an end.
-(That kubectl prints one of them is in tests/cluster/test_kubectl_behaviours.py.)"""
+"""Inputs that once had no end, no answer or an internal error: each has an exit code, a sentence and an end."""
 
 from __future__ import annotations
 
@@ -34,68 +33,83 @@ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "arguments", "code", "said"),
-    [
-        ("migrate-json-documents.yaml", ["migrate", "FILE"], 0, "left as it is"),
-        ("migrate-nan.yaml", ["migrate", "FILE"], 0, "left as it is"),
-        ("explain-quantity-digits.json", ["explain", "-f", "FILE", "-A", "-vv"], 1, "Insufficient cpu"),
-        (
-            "fit-result-without-device.json",
-            ["fit", "-f", "FILE", "claim/cam", "--add", "8xH100", "-n", "ml"],
-            0,
-            "2 more fit",
-        ),
-        (
-            "render-diff-nodename-list.json",
-            ["render", "--hardware", "dgx-h100", "--diff", "FILE"],
-            3,
-            "no ResourceSlice of node",
-        ),
-        ("names-not-quoted.json", ["explain", "-f", "FILE", "-A", "-vv"], 3, "no API server takes such a name"),
-        (
-            "fit-slow.json",
-            ["fit", "-f", "FILE", "template/a-gpu", "--add", "8xH100", "-n", "monitoring"],
-            0,
-            "the search ended undecided",
-        ),
-        ("devices-html-slow.json", ["devices", "-f", "FILE", "-o", "html"], 0, "</html>"),
-        (
-            "fit-admin-access-add-valid.yaml",
-            ["fit", "-f", "FILE", "template/a", "-n", "m", "--add", "8xH100"],
-            0,
-            "the search ended undecided",
-        ),
-        (
-            "fit-admin-access-add-valid.yaml",
-            ["fit", "-f", "FILE", "template/a", "-n", "m"],
-            0,
-            "110 more fit",
-        ),
-        (
-            "fit-admin-access-add-valid.yaml",
-            ["fit", "-f", "FILE", "template/a", "-n", "m", "--add", "8xH100*100000"],
-            2,
-            "makes 1,000,000 devices",
-        ),
-    ],
+def bounded(*words: str, folder: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own that may take 5 seconds of processor time and 500 MB."""
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (5, 5));"
+        "resource.setrlimit(resource.RLIMIT_DATA, (500 << 20, 500 << 20));"
+        "sys.argv[0] = 'dractl'; from dractl.cli.main import run; run()"
+    )
+    command = [sys.executable, "-c", program, *words]
+    environment = {**os.environ, **more}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+
+
+EIGHT = ("--add", "8xH100")
+INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
+    ("migrate-json-documents.yaml", ("migrate", "FILE"), 0, "left as it is"),
+    ("migrate-json-documents.yaml", ("migrate", "--write", "FILE"), 0, "left as it is"),
+    ("migrate-nan.yaml", ("migrate", "FILE"), 0, "left as it is"),
+    ("explain-quantity-digits.json", ("explain", "-f", "FILE", "-A", "-vv"), 1, "Insufficient cpu"),
+    ("fit-result-without-device.json", ("fit", "-f", "FILE", "claim/cam", *EIGHT, "-n", "ml"), 0, "2 more fit"),
+    (
+        "render-diff-nodename-list.json",
+        ("render", "--hardware", "dgx-h100", "--diff", "FILE"),
+        3,
+        "no ResourceSlice of node",
+    ),
+    ("add-ignore-grows.yaml", ("lint", "--add-ignore", "FILE"), 1, "not all findings are suppressed"),
+    ("names-not-quoted.json", ("explain", "-f", "FILE", "-A", "-vv"), 3, "no API server takes such a name"),
+    (
+        "names-not-quoted.json",
+        ("explain", "-f", "FILE", "--patch", "pod/--all", "-n", "d"),
+        3,
+        "no API server takes such a name",
+    ),
+    ("devices-dev-zero.toml", ("lint", "a.yaml"), 2, "/dev/zero is outside of"),
+    ("baseline-dev-zero.toml", ("lint", "a.yaml"), 2, "/dev/zero is outside of"),
+    (
+        "fit-slow.json",
+        ("fit", "-f", "FILE", "template/a-gpu", *EIGHT, "-n", "monitoring"),
+        0,
+        "the search ended undecided",
+    ),
+    ("devices-html-slow.json", ("devices", "-f", "FILE", "-o", "html"), 0, "</html>"),
+    (
+        "fit-admin-access-add-valid.yaml",
+        ("fit", "-f", "FILE", "template/a", "-n", "m", *EIGHT),
+        0,
+        "the search ended undecided",
+    ),
+    ("fit-admin-access-add-valid.yaml", ("fit", "-f", "FILE", "template/a", "-n", "m"), 0, "110 more fit"),
+    (
+        "fit-admin-access-add-valid.yaml",
+        ("fit", "-f", "FILE", "template/a", "-n", "m", "--add", "8xH100*100000"),
+        2,
+        "makes 1,000,000 devices",
+    ),
 )
-def test_each_input_has_its_answer(
-    file: str,
-    arguments: list[str],
-    code: int,
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(placing, "COPIES", 40 if "110" not in said else placing.COPIES)
-    shutil.copy(HERE / file, tmp_path)
-    words = [str(tmp_path / file) if word == "FILE" else word for word in arguments]
-    assert main([*words, "--isolated"]) == code
-    captured = capsys.readouterr()
-    assert said in " ".join((captured.out + captured.err).split())
-    assert "internal error" not in captured.err
+
+
+@pytest.mark.parametrize(("file", "arguments", "code", "said"), INPUTS)
+def test_each_input_has_its_answer(file: str, arguments: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
+    """The commands that had no end, with what they may take."""
+    shutil.copy(HERE / file, tmp_path / ("dractl.toml" if file.endswith(".toml") else file))
+    (tmp_path / "a.yaml").write_text(CLAIM)
+    done = bounded(*[file if word == "FILE" else word for word in arguments], folder=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert said in " ".join((done.stdout + done.stderr).split())
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("explain",), ("devices",), ("fit", "gpu=1")])
+def test_a_kubectl_that_prints_a_list_without_items(command: tuple[str, ...], tmp_path: Path) -> None:
+    program = tmp_path / "kubectl"
+    program.write_text(f"#!/bin/sh\nexec /bin/cat {HERE / 'kubectl-items-null.json'}\n")
+    program.chmod(0o755)
+    done = bounded(*command, "--isolated", folder=tmp_path, PATH=str(tmp_path))
+    assert done.returncode == 3
+    assert "did not print a list of objects" in done.stderr
 
 
 def test_a_node_without_allocatable_is_filled_to_a_stated_number(
@@ -180,15 +194,6 @@ def test_the_command_line_may_name_any_file(repository: Path, capsys: pytest.Cap
     (repository.parent / "baseline.json").write_text('{"schema": "dractl/lint/v1", "findings": []}')
     assert main(["lint", "--baseline", "../baseline.json", "a.yaml"]) in (0, 1)
     assert "outside" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("file", ["devices-dev-zero.toml", "baseline-dev-zero.toml"])
-def test_the_configurations_that_stopped_a_check(
-    file: str, repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copy(HERE / file, repository / "dractl.toml")
-    assert main(["lint", "a.yaml"]) == 2
-    assert "/dev/zero is outside of" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", ["/", "/proc", "/dev/zero"])
@@ -342,16 +347,9 @@ BOMBS: tuple[tuple[Callable[[Path, int], None], int, str], ...] = (
 def test_an_archive_that_expands(
     command: list[str], make: Callable[[Path, int], None], size: int, said: str, tmp_path: Path
 ) -> None:
-    """Its end comes with little memory: a process that may have 500 MB answers."""
     file = tmp_path / ("a.tar.gz" if make is tarred else "a.zip")
     make(file, size)
-    program = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (500 << 20, 500 << 20));"
-        "sys.argv[0] = 'dractl'; from dractl.cli.main import run; run()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *command, str(file), "--isolated"], capture_output=True, text=True, check=False
-    )
+    done = bounded(*command, str(file), "--isolated")
     assert done.returncode == 3 or (make is one_member and done.returncode == 0), done.stderr
     assert "out of memory" not in done.stderr.lower()
     assert said in done.stderr or (make is one_member and command[0] == "explain")

@@ -597,11 +597,13 @@ def _inventory(
     states = [configured.kept(published.read(source, target)) for source in sources]
     machines = published.machines(hardware)
     described = [published.described(spec, target, configured=configured) for spec in machines]
-    slices = [value for state in (*states, *described) for value in state.all("ResourceSlice").values()]
+    known = (*states, *described)
+    slices = [value for state in known for value in state.all("ResourceSlice").values()]
+    decoded = [item for state in known for item in state.slices]
     classes = {name: value for state in states for (_, name), value in state.all("DeviceClass").items()}
     assumed = {} if classes else published.installed(slices, target)
-    refuses = machines_of.refusal(slices, classes or assumed, target)
-    return TriedDevices(slices, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices))
+    refuses = machines_of.refusal(decoded, classes or assumed, target)
+    return TriedDevices(decoded, classes, assumed=assumed, refuses=refuses, unknown=published.unknown(slices))
 
 
 def _split(values: list[str] | None) -> list[str]:

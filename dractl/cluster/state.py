@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
-from dractl.model import DecodeError, decode, pod_templates
+from dractl.model import decode, pod_templates
 from dractl.model.paths import at as at
 from dractl.validation.claims import MAX_CONSTRAINTS
 from dractl.validation.violation import dotted
@@ -84,13 +84,14 @@ class ClusterState:
 
     ``rights`` tells which objects could not be read; those that are missing for that reason may exist. ``read_at``
     (seconds since 1970) is when a live cluster began to be read. ``machines``: by node its hardware, where it is known,
-    and from where: a ``snapshot``, or the description of ``hardware``. ``derived`` is what others make of the objects,
+    and from where: a ``snapshot``, or the description of ``hardware``. ``files``: of an object's identity the file that
+    it was read from. ``derived`` is what others make of the objects,
     shared by all states that come from one.
     """
 
     __slots__ = (
         *("_claims_of_pods", "_decoded", "_events_of", "_kinds"),
-        *("derived", "machines", "read_at", "release", "rights"),
+        *("derived", "files", "machines", "read_at", "release", "rights"),
     )
 
     def __init__(
@@ -110,6 +111,7 @@ class ClusterState:
         self.rights = rights
         self.read_at = read_at
         self.machines: Machines = machines or {}
+        self.files: Mapping[int, str] = {}
         self.derived: dict[Any, Any] = {}
 
     @classmethod
@@ -120,6 +122,7 @@ class ClusterState:
         is none: without it the answer would be about another cluster.
         """
         kinds: dict[str, dict[Key, Mapping[str, Any]]] = {}
+        files: dict[int, str] = {}
         for document in documents:
             value = document.value
             if not isinstance(value, dict):
@@ -130,7 +133,10 @@ class ClusterState:
                 raise _no_name(document, path)
             if (path := _overfull(value)) is not None:
                 raise _too_many(document, path)
-        return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
+            files[id(value)] = document.file
+        made = cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
+        made.files = files
+        return made
 
     # -- objects as they were read --
 
@@ -187,7 +193,7 @@ class ClusterState:
 
     def _with(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
         made = ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at, self.machines)
-        made.derived = self.derived
+        made.derived, made.files = self.derived, self.files
         return made
 
     def on(self, machines: Machines) -> ClusterState:
@@ -204,7 +210,9 @@ class ClusterState:
         rights = self.rights if self.rights.unread else other.rights
         decoded = {**self._decoded, **other._decoded}
         release, read_at = self.release or other.release, self.read_at or other.read_at
-        return ClusterState(kinds, decoded, release, rights, read_at, {**self.machines, **other.machines})
+        made = ClusterState(kinds, decoded, release, rights, read_at, {**self.machines, **other.machines})
+        made.files = {**self.files, **other.files}
+        return made
 
     # -- objects as the allocator takes them --
 
@@ -213,11 +221,7 @@ class ClusterState:
         known = self._decoded.get(id(value))
         if known is not None and known[0] is value:
             return known[1]
-
-        try:
-            decoded = decode(value)
-        except DecodeError as error:
-            raise InputError(str(error), place=describe(value), hint="dractl lint says more about it") from error
+        decoded = decode(value, ": ".join(filter(None, (self.files.get(id(value)), describe(value)))))
         self._decoded[id(value)] = (value, decoded)
         return decoded
 

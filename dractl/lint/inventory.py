@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dractl.cel import Field, Program
 from dractl.lint.names import meant
-from dractl.model import Device, DeviceAttribute, Quantity, ResourceSlice, decode, qualified_name
+from dractl.model import Device, DeviceAttribute, Quantity, ResourceSlice, qualified_name
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
 
@@ -50,22 +50,22 @@ class Published(Struct, frozen=True):
 class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
-    ``slices`` and ``classes`` are mappings as read from a cluster or a file; only the newest generation of a pool
-    counts. ``assumed`` are classes as the drivers install them, if it has none. ``refuses``: true of a claim,
-    with the classes of its files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by
-    driver, that devices have, but whose values nobody knows here.
+    Only the newest generation of a pool counts. ``classes`` are mappings as read from a cluster or a file; ``assumed``
+    are classes as the drivers install them, if it has none. ``refuses``: true of a claim, with the classes of its
+    files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by driver, that devices have,
+    but whose values nobody knows here.
     """
 
     def __init__(
         self,
-        slices: Iterable[Mapping[str, Any]],
+        slices: Iterable[ResourceSlice],
         classes: Mapping[str, Mapping[str, Any]],
         *,
         assumed: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         refuses: Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], bool] | None = None,
         unknown: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> None:
-        self.slices = [item for value in slices if isinstance(item := decode(value), ResourceSlice)]
+        self.slices = list(slices)
         self.devices = _devices(self.slices)
         self.refuses = refuses
         self._unknown = unknown

@@ -9,7 +9,7 @@ from dractl.model.claims import ResourceClaim, ResourceClaimTemplate
 from dractl.model.classes import DeviceClass
 from dractl.model.convert import to_v1
 from dractl.model.core import Namespace, Node, Pod
-from dractl.model.reader import DecodeError, Reader
+from dractl.model.reader import DecodeError, Origin, Path, Reader
 from dractl.model.slices import ResourceSlice
 from dractl.model.taints import DeviceTaintRule
 
@@ -35,17 +35,18 @@ def decodable(value: Mapping[str, Any]) -> bool:
     return _kind(value) is not None
 
 
-def decode(value: Mapping[str, Any]) -> Object:
+def decode(value: Mapping[str, Any], origin: str = "") -> Object:
     """The object as resource.k8s.io/v1 or core/v1 defines it, from any version of it (``v1beta1`` claims, ...).
 
     Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in v1, for a value that does not fit
-    its place; the parts of a device are decoded when they are read.
+    its place and, before it, ``origin``; the parts of a device are decoded when they are read.
     """
-    Reader(value)  # or it is not an object at all
+    root: Path = (Origin(origin),) if origin else ()
+    Reader(value, root)  # or it is not an object at all
     read = _kind(value)
     if read is None:
-        raise DecodeError((), f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}")
-    return read(Reader(to_v1(value)))
+        raise DecodeError(root, f"no object that dractl reads: {value.get('apiVersion')!r}, kind {value.get('kind')!r}")
+    return read(Reader(to_v1(value), root))
 
 
 def _kind(value: Mapping[str, Any]) -> Callable[[Reader], Object] | None:

@@ -16,13 +16,21 @@ Path = tuple[str | int, ...]
 T = TypeVar("T")
 
 
+class Origin(str):
+    """The first step of a path: the object that the others lead into, and its file."""
+
+    __slots__ = ()
+
+
 class DecodeError(InputError):
     """A value that does not fit its place in the API. ``path`` leads to it from the root of the object."""
 
     def __init__(self, path: Path, message: str) -> None:
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-        super().__init__(message, place=place or None, hint="dractl lint names the object, and what is allowed there")
-        self.path = path
+        origin = [step for step in path[:1] if isinstance(step, Origin)]
+        steps = path[len(origin) :]
+        field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+        place = ": ".join(filter(None, (*origin, field)))
+        super().__init__(message, place=place or None, hint="dractl lint says what is allowed there")
 
 
 def _word(value: object) -> str:

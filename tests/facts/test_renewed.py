@@ -13,7 +13,7 @@ from dractl.drivers.hardware import machine
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import claim, found as found_at_newest, selecting
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_an_attribute_that_no_described_device_has_names_what_it_rests_on() -> N
     of_class = "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu.nvidia.com}, spec: {}}"
     classes = {"gpu.nvidia.com": load(["-"], stdin=of_class.encode()).documents[0].value}
     text = claim("g gpu.nvidia.com {count: 2}", "constraints: [{matchAttribute: a.test/b}]")
-    inventory = TriedDevices(rendered.slices, classes)
+    inventory = TriedDevices(map(decode, rendered.slices), classes)
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"), devices=inventory)
     (finding,) = [one for one in report.findings if one.code == "DRA753"]
     assert "gpu.nvidia.com is known to v0.5.1" in str(finding.help)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from dractl.lint import lint, registry
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from dractl.model.releases import RELEASES
 
 EXAMPLES = [
@@ -57,7 +57,7 @@ def test_damaged_documents_never_break_a_rule(data: st.DataObject) -> None:
                 holder = holder[step]
             holder[path[-1]] = copy.deepcopy(data.draw(JUNK))
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    inventory = data.draw(st.sampled_from([None, TriedDevices([SLICE], {"gpu.example.com": CLASS})]))
+    inventory = data.draw(st.sampled_from([None, TriedDevices([decode(SLICE)], {"gpu.example.com": CLASS})]))
     report = lint(load(["-"], stdin=text.encode()), Target.of(data.draw(st.sampled_from(RELEASES))), devices=inventory)
     lines = text.splitlines()
     for finding in report.findings:

@@ -12,7 +12,7 @@ from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.lint.published import drivers
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding
@@ -170,7 +170,7 @@ def test_published_devices_are_asked_instead() -> None:
             "devices": [{"name": "gpu-0", "attributes": {"model": {"string": "fake"}, "type": {"string": "gpu"}}}],
         },
     }
-    devices = TriedDevices([slice_], {})
+    devices = TriedDevices([decode(slice_)], {})
     assert found(claim(("r", "gpu.nvidia.com", f'{GPU}.model == "fake"')), devices=devices) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import A100, GPU_SLICE, claim, found
 
 
@@ -62,7 +62,7 @@ def test_published_devices_know_better_than_the_catalogue() -> None:
         "DEVICES", A100.replace("model", "architcture")
     )
     slices = [document.value for document in load(["-"], stdin=odd.encode()).documents]
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(slices, {}))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), {}))
     assert "DRA713" not in {finding.code for finding in report.findings}
 
 

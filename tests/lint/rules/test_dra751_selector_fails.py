@@ -7,7 +7,7 @@ import pytest
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import A100, GPU, GPU_SLICE, NIC_SLICE, documents, published, selecting
 
 NAMELESS = "{name: b}"
@@ -34,12 +34,12 @@ def test_of_an_unknown_class_is_said_what_is_so_for_all_devices(
     text = selecting(expression, "our-own")
     slices = load(["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", devices)).encode()).documents
     values = [document.value for document in slices]
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(values, {}))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, values), {}))
     assert [(finding.code, finding.severity, finding.confidence) for finding in report.findings] == [
         (code, "warning", "possible") for code in codes
     ]
     known = {"gpu": load(["-"], stdin=GPU.encode()).documents[0].value}
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(values, known))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, values), known))
     assert [finding.code for finding in report.findings] == ["DRA755"]
 
 
@@ -49,7 +49,7 @@ def test_classes_are_taken_as_they_were_assumed() -> None:
         ["-"], stdin=documents(NIC_SLICE, GPU_SLICE.replace("DEVICES", f"{A100}, {NAMELESS}")).encode()
     ).documents
     assumed = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
-    inventory = TriedDevices([document.value for document in slices], {}, assumed=assumed)
+    inventory = TriedDevices([decode(document.value) for document in slices], {}, assumed=assumed)
     (advice,) = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory).findings
     assert (advice.code, advice.severity, advice.confidence) == ("DRA751", "error", "likely")
     assert "fails on 1 of 2 devices" in advice.message
@@ -79,7 +79,9 @@ TYPED = (
 def test_a_selector_that_meets_another_type_is_told_which(expression: str, code: str, said: str) -> None:
     (slice_,) = load(["-"], stdin=TYPED.encode()).documents
     text = selecting(f'device.attributes["gpu.example.com"].{expression}', "gpu.example.com")
-    inventory = TriedDevices([slice_.value], {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value})
+    inventory = TriedDevices(
+        [decode(slice_.value)], {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
+    )
     (finding,) = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory).findings
     assert finding.code == code
     assert (finding.help or "").startswith(said)

@@ -11,7 +11,7 @@ from dractl.drivers.hardware import machine
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import A100, GPU, GPU_SLICE, marked, selecting
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def found(expression: str, devices: str = A100) -> list[Finding]:
     slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents]
     classes = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
     inputs = load(["-"], stdin=selecting(expression, "gpu.example.com").encode())
-    report = lint(inputs, Target.of(), devices=TriedDevices(slices, classes))
+    report = lint(inputs, Target.of(), devices=TriedDevices(map(decode, slices), classes))
     return [finding for finding in report.findings if finding.code == "DRA752"]
 
 
@@ -51,7 +51,9 @@ def on_a_dgx(expression: str) -> list[Finding]:
     rendering = render(machine("dgx-h100"), options, ["gpu.nvidia.com"], device_classes=True)
     classes = {item["metadata"]["name"]: item for item in rendering.device_classes}
     inputs = load(["-"], stdin=selecting(expression, "gpu.nvidia.com").encode())
-    return list(lint(inputs, Target.of(), devices=TriedDevices(rendering.slices, {}, assumed=classes)).findings)
+    return list(
+        lint(inputs, Target.of(), devices=TriedDevices(map(decode, rendering.slices), {}, assumed=classes)).findings
+    )
 
 
 @pytest.mark.parametrize(

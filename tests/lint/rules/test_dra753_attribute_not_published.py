@@ -7,7 +7,7 @@ import pytest
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import GPU, NICS, ROOT, claim, documents, published
 
 
@@ -22,6 +22,6 @@ def test_values_of_different_types_never_match(types: tuple[str, str], matched: 
     slices = load(["-"], stdin=documents(*devices).encode()).documents
     classes = {d.name or "": d.value for d in load(["-"], stdin=documents(GPU, NICS).encode()).documents}
     text = claim("gpu gpu.example.com\nnic nic.example.com", ROOT.replace("pcieRoot", "numaNode"))
-    inventory = TriedDevices([document.value for document in slices], classes)
+    inventory = TriedDevices([decode(document.value) for document in slices], classes)
     report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=inventory)
     assert [finding.code for finding in report.findings] == (["DRA753"] if matched else [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import GPU, GPU_SLICE, claim, marked
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def found(capacity: str, devices: str = BIG) -> list[Finding]:
     slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", devices).encode()).documents]
     classes = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value}
     text = claim(f"gpu gpu.example.com {{capacity: {{requests: {capacity}}}}}")
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(slices, classes))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), classes))
     return [finding for finding in report.findings if finding.code == "DRA754"]
 
 

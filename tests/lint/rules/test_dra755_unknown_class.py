@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dractl.lint import lint
 from dractl.lint.inventory import TriedDevices
 from dractl.manifests import load
-from dractl.model import Target
+from dractl.model import Target, decode
 from tests.lint.written import A100, GPU, GPU_SLICE, claim, device_class, documents, marked
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def found(text: str, *, classes: bool = True) -> list[Finding]:
     slices = [item.value for item in load(["-"], stdin=GPU_SLICE.replace("DEVICES", A100).encode()).documents]
     known = {"gpu.example.com": load(["-"], stdin=GPU.encode()).documents[0].value} if classes else {}
-    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(slices, known))
+    report = lint(load(["-"], stdin=text.encode()), Target.of(), devices=TriedDevices(map(decode, slices), known))
     return [finding for finding in report.findings if finding.code == "DRA755"]
 
 
