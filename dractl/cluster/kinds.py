@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from dractl.cluster.kubelet import last_of
 from dractl.cluster.state import GROUPS, ClusterState
+from dractl.cluster.workloads import WORKLOADS, owned_pods, topmost
 from dractl.errors import InputError, UsageError
 from dractl.model.nearest import nearest, nearest_names
 
@@ -88,6 +89,9 @@ def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: 
     if longer:
         more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
         return f"there is {', '.join(longer[:3])}{more}{_whole(state, name, namespace)}"
+    made_by = _of_pod(state, name, namespace) if "Pod" in kinds else None
+    if made_by is not None:
+        return made_by
     names = {key[1]: key for _, key in here}
     near = nearest_names(name, names)
     if near:
@@ -97,6 +101,24 @@ def _instead(state: ClusterState, kinds: tuple[str, ...], name: str, namespace: 
     if not any(state.has(kind) for kind in kinds):
         return f"there is no {' and no '.join(kinds)} at all"
     return None
+
+
+def _of_pod(state: ClusterState, name: str, namespace: str | None) -> str | None:
+    """The workload that has made a pod of such a name, and has others by now (another ReplicaSet's hash)."""
+    found = [
+        (len(key[1]), kind, key)
+        for kind in state.kinds
+        if kind in (*WORKLOADS, "CronJob")
+        for key in state.all(kind)
+        if namespace in (None, key[0]) and name.startswith(f"{key[1]}-")
+    ]
+    if not found:
+        return None
+    _, kind, key = max(found)
+    kind, key = topmost(state, kind, key)
+    pods = [own[1] for own, _ in owned_pods(state, kind, key)]
+    has = f"; its pods are {', '.join(pods[:3])}{' ...' * (len(pods) > 3)}" if pods else "; it has no pod now"
+    return f"{_word(kind)}/{key[1]} made pods of such names{has}"
 
 
 def _there(state: ClusterState, kinds: tuple[str, ...], namespace: str | None) -> str | None:

@@ -96,6 +96,7 @@ _CALLS = (
             _Resource("daemonsets.apps", "DaemonSet", "DaemonSets"),
             _Resource("jobs.batch", "Job", "Jobs"),
             _Resource("cronjobs.batch", "CronJob", "CronJobs"),
+            _Resource("horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler", "HorizontalPodAutoscalers"),
         )
     ),
     _Call(

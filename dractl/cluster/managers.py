@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dractl.cluster.changes import Change, Patch, parse_target
 from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.cluster.workloads import controller
 from dractl.objects import Raw
 
 _FLUX = (
@@ -88,6 +89,10 @@ def autoscaler(state: ClusterState, kind: str, key: Key) -> Manager | None:
         if own[0] == key[0] and (text_at(target, "kind"), text_at(target, "name")) == (kind, key[1]):
             least, most = at(value, "spec", "minReplicas") or 1, at(value, "spec", "maxReplicas")
             name = f"HorizontalPodAutoscaler {'/'.join(own)} (minReplicas {least}, maxReplicas {most})"
+            scaled = controller(value)  # kedacore/keda controllers/keda/hpa.go newHPAForScaledObject
+            if scaled is not None and text_at(scaled, "kind") == "ScaledObject":
+                name = f"KEDA ScaledObject {own[0]}/{text_at(scaled, 'name')} (of {name})"
+                return Manager(name, "in minReplicaCount and maxReplicaCount")
             return Manager(name, "in minReplicas and maxReplicas")
     return None
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.facts import driver, names
 from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.misfits import readable
+from dractl.reasons.next_step import DAEMONSETS, NextStep
 from dractl.reasons.phrases import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dractl.cluster.devices import Holder
+    from dractl.reasons.next_step import Asked
     from dractl.reasons.phrases import Names, Scope
 
 
@@ -27,6 +32,7 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
         APART,
     )
     identity = ("request", "constraint")
+    beside_fixes = True  # another version of the driver helps without giving up anything
 
     constraint: str
     attribute: str
@@ -39,6 +45,21 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of {self.who(names)}"
         return f"{why}; there is {self.nearest}" if self.nearest else why
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        """What the driver's catalogue says of the attribute."""
+        if self.driver is None or self.driver not in names() or self.publish:
+            return
+        known = driver(self.driver)
+        own = self.attribute.removeprefix(f"{self.driver}/")
+        row = next((a for a in known.attributes if a.name in (self.attribute, own) and a.removed is None), None)
+        if row is not None:
+            told = [f"from {row.since} on"] * bool(row.since) + [row.when] * bool(row.when)
+            yield NextStep(
+                f"upgrade driver {self.driver} if it is older than {known.newest}, or see why its devices lack "
+                f"{own.rpartition('/')[2]}: it publishes that{' ' if told else ''}{', '.join(told)}",
+                DAEMONSETS,
+            )
 
 
 class AttributeType(OfRequests, frozen=True, kw_only=True):

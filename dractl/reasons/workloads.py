@@ -90,6 +90,9 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     together: bool = False
     earlier: str = ""  # the run of the same CronJob that holds them
     autoscaler: str = ""  # that writes the replicas
+    where: str = ""  # the labels of the nodes on which all of a group have to be
+    nodes_there: int = 0  # that have such devices
+    size: int = 0  # of the group
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.earlier:
@@ -100,6 +103,9 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
         if self.ends:
             return f"nothing is wrong: {held} the devices, and this one waits its turn"
         why = f"{held} the devices ({first([name.rpartition('/')[2] for name in self.pods])})"
+        if self.size:
+            nodes = f"{plural(self.nodes_there, 'node')} with such devices"
+            return f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes}; {why}"
         return f"{why}, and {self.autoscaler} wants more" if self.autoscaler else why
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
@@ -112,6 +118,13 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
                 f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what fits: it undoes "
                 "what is scaled by hand; or add a node",
                 command("kubectl get hpa -n {}", asked.namespace),
+            )
+        elif self.size:
+            group = self.owner.partition(" of ")[2]
+            yield NextStep(
+                f"add a node where {self.where}, or lower spec.leaderWorkerTemplate.size of {group} to "
+                f"{self.nodes_there} if a smaller group will do",
+                command("kubectl get nodes -l {}", self.where),
             )
         else:
             yield NextStep(f"lower the replicas of {self.owner} to what fits, or add a node", "kubectl get nodes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from dractl.cluster.changes import Patch
+from dractl.cluster.changes import Patch, parse_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 _SHOWN = 5  # subjects and nodes
 # Their pods are made once: a change of the template does not reach them (JobSet, RayCluster, PyTorchJob, RayJob ...).
 _RECREATED = ("Job", "JobSet", "RayCluster")
+
+
+# Tools that apply what is in git, and the annotation with which they replace what cannot be changed in place.
+_IN_GIT = {
+    "Argo CD": "argocd.argoproj.io/sync-options: Force=true,Replace=true",
+    "Flux": "kustomize.toolkit.fluxcd.io/force: enabled",
+}
+_FIXED = ("ResourceClaim", "ResourceClaimTemplate")
 
 
 def render(explanations: Sequence[Explanation], number: int = 1) -> str:
@@ -71,6 +79,24 @@ def _by_hand(fix: Fix) -> Iterator[str]:
         yield f"# change the manifest of {fix.by_hand} and recreate it: the objects that it created cannot be changed\n"
     elif fix.by_hand is not None:
         yield f"# change it in {fix.by_hand}, which would undo this:\n"
+    again = next((text for tool, text in _IN_GIT.items() if (fix.by_hand or "").startswith(tool)), None)
+    if again is not None:
+        yield from _for_git(fix, again)
+        return
     for change in fix.changes:
         if isinstance(change, Patch):
             yield from (f"#   {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations)
+
+
+def _for_git(fix: Fix, again: str) -> Iterator[str]:
+    """The patches as a kustomization has them; a Flux HelmRelease takes the same in spec.postRenderers. ``again``
+    is the annotation for objects whose specs cannot be changed."""
+    yield "# in a kustomization.yaml there:\n# patches:\n"
+    for change in fix.changes:
+        if isinstance(change, Patch):
+            kind, (namespace, name) = parse_target(change.target)
+            target = {"kind": kind, **({"namespace": namespace} if namespace else {}), "name": name}
+            yield f"# - target: {json.dumps(target)}\n#   patch: |-\n"
+            yield from (f"#     - {json.dumps(dict(o), ensure_ascii=False)}\n" for o in change.operations)
+            if kind in _FIXED:
+                yield f"# {kind} {name} cannot be changed in place; for that it needs the annotation\n#   {again}\n"

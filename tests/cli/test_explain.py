@@ -548,6 +548,15 @@ def test_names_that_begin_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "deploy/infer asks about all of its pods" in err
 
 
+def test_a_pod_of_an_earlier_replica_set_names_its_deployment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = dump(tmp_path, *busy_cluster(), made("Deployment", "infer"))
+    code, _, err = run(capsys, "-f", path, "pod/infer-5f49-x7k2p", "-n", "ml")
+    assert code == 3
+    assert "deploy/infer made pods of such names; it has no pod now" in err
+
+
 def test_a_dump_without_dra_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = dump(tmp_path, node("node-1"), pod("train-0", {"name": "g", "resourceClaimName": "c"}))
     code, _, err = run(capsys, "-f", path)

@@ -84,3 +84,22 @@ def test_an_autoscaler_writes_the_replicas_and_nothing_else() -> None:
     assert found is not None
     assert found.name == "HorizontalPodAutoscaler ml/llm (minReplicas 2, maxReplicas 8)"
     assert manager(state, patched("/spec/template/spec/nodeSelector")) is None
+
+
+def test_kedas_autoscaler_is_changed_in_its_scaled_object() -> None:
+    """kedacore/keda controllers/keda/hpa.go newHPAForScaledObject."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "llm"}
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {
+            "name": "keda-hpa-llm",
+            "namespace": "ml",
+            "ownerReferences": [{"kind": "ScaledObject", "name": "queue", "controller": True}],
+        },
+        "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 8},
+    }
+    found = manager(state_of(deployment({}, {}), scaler), patched("/spec/replicas"))
+    assert found is not None
+    assert found.advice.startswith("change it in minReplicaCount and maxReplicaCount: KEDA ScaledObject ml/queue")
+    assert found.reverts

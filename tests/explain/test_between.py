@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find
 from dractl.explain.around.groups import groups
@@ -159,6 +161,20 @@ def test_a_workload_that_cannot_create_its_pods() -> None:
     features = Features.for_release("1.37")
     assert groups(Explainer(state, features), ["deploy/web"], "ml", {}) == []  # none of them would fit
     assert explain(*machine("a"), ONE, deployment, subject="deploy/web").fits
+
+
+@pytest.mark.parametrize(
+    ("message", "step"),
+    [
+        ("maximum cpu usage per Container is 16, but limit is 32", "ask for at most 16 cpu for each container"),
+        ("minimum memory usage per Pod is 1Gi, but request is 1Mi", "ask for at least 1Gi memory for each pod"),
+    ],
+)
+def test_what_a_limit_range_refuses(message: str, step: str) -> None:
+    """kubernetes plugin/pkg/admission/limitranger/admission.go minConstraint, maxConstraint."""
+    answer = explain(*machine("a"), ONE, *refused(message), subject="deploy/web")
+    assert answer.next[0].text.startswith(step)
+    assert answer.next[0].command == "kubectl get limitranges -n ml -o yaml"
 
 
 def test_pods_whose_service_account_does_not_exist() -> None:

@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from dractl.allocation import Features
 from dractl.cluster.state import ClusterState
 from dractl.explain import Explainer, find
 from dractl.explain.answer import plain
+from dractl.report import explain_patch
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -780,6 +782,13 @@ def test_what_is_undone_by_git_is_told_and_not_printed_as_commands() -> None:
     assert fix.title == "lower count of request r from 2 to 1"
     assert "Argo CD application llm-prod undoes what is changed by hand" in fix.effect
     assert (fix.steps, fix.by_hand) == ((), "Argo CD application llm-prod")
+    *_, patches, target, patch, operation, _, annotation = explain_patch.render([answer]).splitlines()
+    text = "\n".join(line.removeprefix("# ") for line in (patches, target, patch, operation))
+    (given,) = yaml.safe_load(text)["patches"]  # as kustomize takes it
+    assert given["target"] == {"kind": "ResourceClaimTemplate", "namespace": "ml", "name": "t"}
+    (done,) = yaml.safe_load(given["patch"])
+    assert (done["op"], done["path"], done["value"]) == ("replace", "/spec/spec/devices/requests/0/exactly/count", 1)
+    assert annotation == "#   argocd.argoproj.io/sync-options: Force=true,Replace=true"
 
 
 def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader() -> None:
@@ -790,6 +799,7 @@ def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader()
     def member(name: str, owner: str, index: str, on: str = "") -> list[dict[str, Any]]:
         labels = {f"{lws}/name": "vllm", f"{lws}/group-index": "0", f"{lws}/worker-index": index}
         one = made(name, f"StatefulSet/{owner}", where=on, labels=labels)
+        one["metadata"]["annotations"] = {f"{lws}/size": "3"}
         one["spec"]["nodeSelector"] = {"rack": "a"}
         status = allocation(on, (DRIVER, "gpu-0"), pod=name) if on else {}
         own = {"uid": f"c-{name}", "ownerReferences": [{"kind": "Pod", "name": name, "uid": f"uid-{name}"}]}
@@ -816,7 +826,60 @@ def test_a_group_of_a_leader_worker_set_is_not_helped_by_the_end_of_its_leader()
         + member("vllm-0-2", "vllm-0", "2")
     )
     answer = explain("pod/vllm-0-2", GPU, ONE, *nodes, *sets, *group)
+    room = "group 0 of LeaderWorkerSet ml/vllm wants 3 pods where rack=a, and there are 2 nodes with such devices"
+    assert any(plain(reason.message).startswith(room) for reason in answer.reasons)
     assert not [title for title in titles(answer) if title.startswith(("scale", "delete"))]
     (fix,) = [fix for fix in answer.fixes if "rack=a" in fix.title]
     assert fix.by_hand == "LeaderWorkerSet ml/vllm"
     assert fix.effect.count("change it in LeaderWorkerSet ml/vllm") == 1
+
+
+def test_an_attribute_that_the_driver_does_publish_calls_for_another_version_of_it() -> None:
+    """resource.kubernetes.io/pcieRoot of gpu.nvidia.com: its NICs have it, its GPUs lack it."""
+    root = "resource.kubernetes.io/pcieRoot"
+    nic = device_class("dra.net", "device.driver == 'dra.net'")
+    both = template("t", request("r", DRIVER), request("n", "dra.net"))
+    both["spec"]["spec"]["devices"]["constraints"] = [{"requests": ["r", "n"], "matchAttribute": root}]
+    cards = slice_of("dra.net", "node-1", device("nic-0", **{root: "pci0000:00"}))
+    answer = explain("pod/p", GPU, nic, node("node-1"), gpus("node-1", "gpu-0"), cards, both, waiting())
+    assert answer.reasons[0].code == "attr-missing"
+    assert answer.next[0].text.startswith(f"upgrade driver {DRIVER} if it is older than v0.")
+    assert "pcieRoot" in answer.next[0].text
+
+
+@pytest.mark.parametrize(("used", "offered"), [(1, True), (3, False)])
+def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up(used: int, offered: bool) -> None:
+    """The smaller template needs a new pod; with backoffLimit 0 the Job fails by that, and its JobSet restarts."""
+    pods = {"spec": {"containers": [{"name": "main", "image": "x"}], "resourceClaims": [USES]}}
+    above = [{"kind": "JobSet", "name": "llm", "controller": True}]
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "llm-w-0",
+            "namespace": "ml",
+            "ownerReferences": above,
+            "labels": {"jobset.sigs.k8s.io/replicatedjob-name": "w"},
+        },
+        "spec": {"backoffLimit": 0, "parallelism": 1, "completions": 1, "template": pods},
+    }
+    jobs = [{"name": "w", "template": {"spec": {"template": pods}}}]
+    job_set = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "llm", "namespace": "ml"},
+        "spec": {"replicatedJobs": jobs, "failurePolicy": {"maxRestarts": 3}},
+        "status": {"restartsCountTowardsMax": used},
+    }
+    own = {"uid": "c", "ownerReferences": [{"kind": "Pod", "name": "w-0", "uid": "uid-w-0"}]}
+    cluster = [GPU, node("node-1"), gpus("node-1", "gpu-0"), template("t", request("r", DRIVER, 2)), job, job_set]
+    answer = explain(
+        "pod/w-0", *cluster, made("w-0", "Job/llm-w-0"), claim("w-0-g", request("r", DRIVER, 2), metadata=own)
+    )
+    lower = [fix for fix in answer.fixes if fix.title == "lower count of request r from 2 to 1"]
+    if offered:
+        assert "JobSet ml/llm restarts as a whole, with 1 restart left" in lower[0].effect
+        assert "kubectl delete pod w-0 -n ml" in str(lower[0].steps[-1])
+    else:
+        assert lower == []
+        assert any("and JobSet ml/llm with it: its restarts are used up" in note for note in answer.notes)

@@ -12,7 +12,7 @@ from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.managers import autoscaler
 from dractl.cluster.pods import DEFAULT_SCHEDULER, event_about, is_new, scheduler_name
 from dractl.cluster.state import Key, at, key_of, list_at, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller, workload
+from dractl.cluster.workloads import controller, leader_group, workload
 from dractl.explain.case import Case
 from dractl.explain.diagnose.nodes import NodeFindings
 from dractl.model.nearest import nearest
@@ -122,6 +122,13 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     holding = _holding(case, ranked)
     theirs = [(n, p) for n, p in holding if key_of(n)[0] == namespace]
     mine = [(n, p.value) for n, p in theirs if workload(p.value) == owner]
+    group = leader_group(pod)
+    if group is not None:
+        together = [(n, p.value) for n, p in theirs if leader_group(p.value) == group]
+        short = _group_without_room(case, group, taken, [n for n, _ in together])
+        if short is not None:
+            yield short
+            return
     pods = tuple(name for name, _ in mine)
     older = tuple(name for name, p in mine if _maker(p) != _maker(pod))
     if owner[0] == "Deployment" and older:
@@ -155,6 +162,31 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
             yield OwnReplicas(
                 owner=f"CronJob {namespace}/{cron}", pods=tuple(n for n, _ in theirs), ends=True, earlier=runs[0]
             )
+
+
+_SIZE = "leaderworkerset.sigs.k8s.io/size"
+
+
+def _group_without_room(
+    case: Case, group: tuple[str, str], taken: Sequence[Cause], holding: Sequence[str]
+) -> Cause | None:
+    """The other pods of a LeaderWorkerSet's group, where it has to be on nodes of one place (its exclusive topology is
+    a nodeSelector of the workers) and has more pods than that place has nodes with the devices."""
+    pod, namespace = case.question.value, case.question.key[0]
+    selector = map_at(pod, "spec", "nodeSelector")
+    nodes = {name for cause in taken for name in cause.nodes}
+    written = text_at(pod, "metadata", "annotations", _SIZE)
+    owner = case.state.get("LeaderWorkerSet", (namespace, group[0]))
+    size = int(written) if written.isdecimal() else at(owner, "spec", "leaderWorkerTemplate", "size")
+    if not selector or not holding or not isinstance(size, int) or size <= len(nodes):
+        return None
+    return OwnReplicas(
+        owner=f"group {group[1]} of LeaderWorkerSet {namespace}/{group[0]}",
+        pods=tuple(holding),
+        where=",".join(f"{key}={value}" for key, value in selector.items()),
+        nodes_there=len(nodes),
+        size=size,
+    )
 
 
 def siblings(case: Case) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
-from dractl.cluster.workloads import workload_target
+from dractl.cluster.workloads import controller, workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
@@ -134,6 +134,10 @@ def turn(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
     for position, name in enumerate(cause.pods):
         title = f"wait until another pod of {cause.owner} is done"
         effect = f"lower spec.parallelism of {cause.owner} to what fits, to have no pods waiting"
+        kind, _, job_name = cause.owner.partition(" ")
+        made_by = controller(problem.state.get(kind, key_of(job_name)))
+        if made_by is not None:
+            effect += f": in {text_at(made_by, 'kind')} {text_at(made_by, 'name')}, which makes it"
         gone = [name]
         if cause.earlier:
             job = f"{name.partition('/')[0]}/{cause.earlier}"
