@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.paste import command
@@ -325,6 +326,16 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
         )
 
 
+class Bound(Struct, frozen=True):
+    """What a LimitRange says of a ``resource``: no more than ``amount`` for each container or pod (``of``), no less
+    where it is ``least``."""
+
+    least: bool
+    resource: str
+    of: str
+    amount: str
+
+
 class PodsNotCreated(Cause, frozen=True, kw_only=True):
     """``owner`` cannot create its pods; ``event`` is the newest refusal."""
 
@@ -372,12 +383,17 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
             command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
         )
 
+    @property
+    def bound(self) -> Bound | None:
+        """The bound of a LimitRange that the pods do not keep to; None where something else refuses them."""
+        found = _LIMIT.search(self.event)
+        return Bound(found[1] == "minimum", found[2], found[3], found[4].rstrip(".")) if found is not None else None
+
     def _refusal(self, namespace: str) -> Iterator[NextStep]:
         """What to change so that admission takes the pods: Pod Security, a quota that wants to be told, a LimitRange, a
         webhook (kubernetes staging/src/k8s.io/pod-security-admission, plugin/pkg/admission)."""
         security, unsaid = _POD_SECURITY.search(self.event), _UNSAID.search(self.event)
-        limit, silent = _LIMIT.search(self.event), _NO_ANSWER.search(self.event)
-        denied = _DENIED.search(self.event)
+        silent, denied = _NO_ANSWER.search(self.event), _DENIED.search(self.event)
         if security is not None:
             yield NextStep(
                 f"change the pods, where they are written, so that Pod Security {security[1]} takes them: {security[2]}"
@@ -393,11 +409,12 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 f"set {unsaid[2]} where the pods are written: quota {unsaid[1]} counts it",
                 command("kubectl get resourcequota {} -n {} -o yaml", unsaid[1], namespace),
             )
+        limit = self.bound
         if limit is not None:
-            least = "at least" if limit[1] == "minimum" else "at most"
+            least = "at least" if limit.least else "at most"
             yield NextStep(
-                f"ask for {least} {limit[4]} {limit[2]} for each {limit[3].lower()} where the pods are written, or "
-                "change the LimitRange",
+                f"ask for {least} {limit.amount} {limit.resource} for each {limit.of.lower()} where the pods are "
+                "written, or change the LimitRange",
                 command("kubectl get limitranges -n {} -o yaml", namespace),
             )
         if silent is not None:

@@ -177,6 +177,23 @@ def test_what_a_limit_range_refuses(message: str, step: str) -> None:
     assert answer.next[0].command == "kubectl get limitranges -n ml -o yaml"
 
 
+def test_a_limit_that_a_limit_range_does_not_allow_is_lowered_where_it_is_written() -> None:
+    deployment, event = refused("maximum cpu usage per Container is 16, but limit is 32")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["resources"] = {"limits": {"cpu": "32", "memory": "1Gi"}, "requests": {"cpu": "2"}}
+    most = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "team", "namespace": "ml"},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": "16"}}]},
+    }
+    (fix,) = explain(*machine("a"), ONE, deployment, event, most, subject="deploy/web").fixes
+    assert fix.title == "lower limits.cpu of container main from 32 to 16"
+    assert fix.effect == "LimitRange ml/team allows no more; for every pod of Deployment ml/web"
+    assert "kubectl patch deployment web -n ml --type=json" in str(fix.steps[-1])
+    assert "/spec/template/spec/containers/0/resources/limits/cpu" in str(fix.steps[-1])
+
+
 def test_pods_whose_service_account_does_not_exist() -> None:
     missing = 'error looking up service account ml/runner: serviceaccount "runner" not found'
     answer = explain(*machine("a"), ONE, *refused(missing), subject="deploy/web")

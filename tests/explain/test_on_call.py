@@ -883,3 +883,12 @@ def test_the_worker_of_a_job_set_is_not_made_anew_where_its_restarts_are_used_up
     else:
         assert lower == []
         assert any("and JobSet ml/llm with it: its restarts are used up" in note for note in answer.notes)
+
+
+def test_who_runs_first_after_a_change_is_said() -> None:
+    """The cordoned node has room for both, and the one with the higher priority is placed first."""
+    cordoned = node("node-1", unschedulable=True)
+    other = pod("first", USES, spec={"priority": 1000})
+    answer = explain("pod/p", GPU, cordoned, gpus("node-1", "gpu-0", "gpu-1"), ONE, waiting(), other)
+    (uncordon,) = [fix for fix in answer.fixes if fix.title.startswith("uncordon")]
+    assert "pod ml/first runs before it" in uncordon.effect

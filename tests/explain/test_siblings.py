@@ -90,16 +90,18 @@ def test_a_cordon_does_not_hide_another_taint() -> None:
 # -- fixes --
 
 
-def test_a_workload_that_another_controller_writes_is_changed_there() -> None:
-    """A LeaderWorkerSet applies its StatefulSets again as they were."""
+@pytest.mark.parametrize("writer", ["LeaderWorkerSet", "InferenceService"])
+def test_a_workload_that_another_controller_writes_is_changed_there(writer: str) -> None:
+    """A LeaderWorkerSet applies its StatefulSets again as they were, KServe's InferenceService its Deployments
+    (kserve/kserve pkg/controller/v1beta1/inferenceservice/reconcilers/deployment)."""
     spec = {"replicas": 1, "selector": {}, "template": {"metadata": {}, "spec": waiting()["spec"]}}
-    metadata = {"name": "serve", "namespace": "ml", **owned_by("LeaderWorkerSet", "llm")}
+    metadata = {"name": "serve", "namespace": "ml", **owned_by(writer, "llm")}
     made = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
     subject = waiting(metadata=owned_by("StatefulSet", "serve"))
     tainted = node("a", taints=[{"key": "team", "effect": "NoSchedule"}])
     fix = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, made, subject).fixes[0]
     assert fix.title == "add a toleration for team:NoSchedule to the pod"
-    assert "change it in LeaderWorkerSet ml/llm" in fix.effect
+    assert f"change it in {writer} ml/llm" in fix.effect
     assert not fix.steps
 
 

@@ -119,7 +119,7 @@ def _end_first(
 
 def _in_front(problem: Problem, world: World) -> tuple[str, ...]:
     """Who gets what a change frees before the pod does."""
-    ahead = [key for key in world.ahead if key != problem.asked.key]
+    ahead = _ahead(problem, world)
     if not ahead:
         return ()
     snapshot = problem.scheduler.snapshot
@@ -136,7 +136,8 @@ def _apart(pod: Raw | None, key: Key, own: str) -> bool:
 
 
 def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
-    """What else happens: pods of others that end although the fix does not name them."""
+    """What else happens: pods of others that end although the fix does not name them, and those that the change lets
+    run before the subject does."""
     named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
     own = workload_target(problem.pod, problem.question.key[0])
     ended = [
@@ -144,4 +145,16 @@ def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
         for key in (world.ended if candidate.changes else ())
         if "/".join(("Pod", *key)) not in named and (own is None or _apart(problem.state.get("Pod", key), key, own))
     ]
-    return [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
+    ahead = [
+        "/".join(key)
+        for key in _ahead(problem, world)
+        if own is None or _apart(problem.state.get("Pod", key), key, own)
+    ]
+    found = [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
+    found += [f"pod{'s' * (len(ahead) > 1)} {first(ahead)} run{'s' * (len(ahead) == 1)} before it"] if ahead else []
+    return found
+
+
+def _ahead(problem: Problem, world: World) -> list[Key]:
+    """The pods of others that get a node first."""
+    return [key for key in world.ahead if key != problem.asked.key]
