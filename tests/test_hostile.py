@@ -51,7 +51,7 @@ INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
     ("migrate-json-documents.yaml", ("migrate", "--write", "FILE"), 0, "left as it is"),
     ("migrate-nan.yaml", ("migrate", "FILE"), 0, "left as it is"),
     ("explain-quantity-digits.json", ("explain", "-f", "FILE", "-A", "-vv"), 1, "Insufficient cpu"),
-    ("fit-result-without-device.json", ("fit", "-f", "FILE", "claim/cam", *EIGHT, "-n", "ml"), 0, "2 more fit"),
+    ("fit-result-without-device.json", ("fit", "-f", "FILE", "claim/cam", *EIGHT, "-n", "ml"), 0, "2 more copies fit"),
     (
         "render-diff-nodename-list.json",
         ("render", "--hardware", "dgx-h100", "--diff", "FILE"),
@@ -81,7 +81,7 @@ INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
         0,
         "the search ended undecided",
     ),
-    ("fit-admin-access-add-valid.yaml", ("fit", "-f", "FILE", "template/a", "-n", "m"), 0, "110 more fit"),
+    ("fit-admin-access-add-valid.yaml", ("fit", "-f", "FILE", "template/a", "-n", "m"), 0, "110 more copies fit"),
     (
         "fit-admin-access-add-valid.yaml",
         ("fit", "-f", "FILE", "template/a", "-n", "m", "--add", "8xH100*100000"),
@@ -119,7 +119,7 @@ def test_a_node_without_allocatable_is_filled_to_a_stated_number(
     text = (HERE / "fit-admin-access-add-valid.yaml").read_text()
     (tmp_path / "a.yaml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("status:")))
     assert main(["fit", "-f", str(tmp_path / "a.yaml"), "template/a", "-n", "m", "--isolated"]) == 0
-    assert "at least 30 more fit: the search ended undecided" in capsys.readouterr().out
+    assert "at least 30 more copies fit: the search ended undecided" in capsys.readouterr().out
 
 
 # -- files that a configuration names --
@@ -262,7 +262,7 @@ def test_devices_of_128_nodes_in_one_slice(tmp_path: Path, capsys: pytest.Captur
     template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
     file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
-    assert "128 more fit" in capsys.readouterr().out
+    assert "128 more copies fit" in capsys.readouterr().out
 
 
 def test_a_node_selector_of_a_device_is_read_once_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +287,7 @@ def test_many_devices_of_many_nodes_end_undecided(
     nodes = [worker(f"n{number}") for number in range(4)]
     file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
-    assert "at least 5 more fit: the search ended undecided" in capsys.readouterr().out
+    assert "at least 5 more copies fit: the search ended undecided" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("allocatable", [True, False])
@@ -304,7 +304,7 @@ def test_shared_devices_of_which_a_share_takes_nothing(
     template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
     file = dump(tmp_path, node, published("n1", devices, nodeName="n1"), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
-    said = "110 more fit" if allocatable else "at least 40 more fit: the search ended undecided"
+    said = "110 more copies fit" if allocatable else "at least 40 more copies fit: the search ended undecided"
     assert said in capsys.readouterr().out
 
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tools.make_pictures import alignment
+from tools.make_pictures import TERMINALS, alignment
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -56,6 +56,7 @@ def test_the_pictures_are_what_dractl_prints() -> None:
     node = printed("discover", "--from", "examples/discover/node.json", "-o", "svg")
     assert (pictures / "node.svg").read_text(encoding="utf-8") == node
     assert (pictures / "alignment.svg").read_text(encoding="utf-8") == alignment()
-    texts = ElementTree.parse(pictures / "explain.svg").getroot().iter("{http://www.w3.org/2000/svg}text")
-    shown = " ".join(text.text or "" for text in texts).split()  # non-breaking spaces, too
-    assert shown == ["$", "dractl", "explain", "examples/explain", *printed("explain", "examples/explain").split()]
+    for name, (*words, _, _) in TERMINALS.items():
+        texts = ElementTree.parse(pictures / f"{name}.svg").getroot().iter("{http://www.w3.org/2000/svg}text")
+        shown = " ".join(text.text or "" for text in texts).split()  # non-breaking spaces, too
+        assert shown == ["$", "dractl", *words, *printed(*words).split()]

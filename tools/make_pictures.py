@@ -19,7 +19,11 @@ from dractl.scheduler.attempt import Scheduler
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 NODE = ["discover", "--from", "examples/discover/node.json", "-o", "svg"]
-EXPLAIN = ["explain", "examples/explain", "--color", "always"]
+TERMINALS = {
+    "explain": ["explain", "examples/explain", "--color", "always"],
+    "lint": ["lint", "examples/lint", "--color", "always"],
+    "discover": ["discover", "--hardware", "2xH100,1xnic", "--color", "always"],
+}
 
 # Rich's own frame asks a content delivery network for a font.
 FRAME = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"><style>
@@ -103,7 +107,8 @@ def alignment() -> str:
 def main() -> None:
     (PICTURES / "alignment.svg").write_text(alignment(), encoding="utf-8")
     (PICTURES / "node.svg").write_text(printed(NODE), encoding="utf-8")
-    (PICTURES / "explain.svg").write_text(terminal(EXPLAIN), encoding="utf-8")
+    for name, words in TERMINALS.items():
+        (PICTURES / f"{name}.svg").write_text(terminal(words), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ def main() -> None:
     OUT.mkdir(parents=True)
     for page in sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "site").glob("*.md")]):
         write(page.name, OUTSIDE.sub(r"\1", page.read_text(encoding="utf-8")))
+    shutil.copytree(ROOT / "docs" / "pictures", OUT / "pictures")
     write("changelog.md", OUTSIDE.sub(r"\1", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
     rules()
     reasons()

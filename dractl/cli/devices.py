@@ -255,7 +255,9 @@ def _report(
         from dractl.report import capacity_html
 
         templates = [] if unread else _templates(cluster)
-        return capacity_html.devices(stock, offered, faults, templates, _hidden(cluster), _uses(cluster, node))
+        return capacity_html.devices(
+            stock, offered, faults, templates, _hidden(cluster), cluster.about, _uses(cluster, node)
+        )
 
     if output == "name":
         return "\n".join(str(row.id) for row in stock.devices)
@@ -338,7 +340,13 @@ def _check_names(
         if value is not None and value not in known:
             near = nearest(value, sorted(known))
             there = ", ".join(sorted(known)[:8]) + (" ..." if len(known) > 8 else "")
-            hint = f"did you mean {near}?" if near else f"there are {there}" if known else None
+            hint = (
+                f"did you mean {near}?"
+                if near
+                else f"{option}{'es' if option == 'class' else 's'}: {there}"
+                if known
+                else None
+            )
             raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
 
 

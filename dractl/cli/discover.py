@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -303,9 +304,11 @@ def _suggest(machine: Machine, text: str, target: Target, hardware: str | None, 
             continue
         claims.append(_claim_text(found))
     if (missing and not usual) or not claims:
+        counted = Counter(item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"])
+        there = ", ".join(f"{count} of {driver}" for driver, count in counted.items())
         terminal.complain(
             f"this node's drivers would not publish enough devices for {'; '.join(missing) or text}",
-            hint="`dractl discover` shows the node's devices, `dractl render` what drivers would publish",
+            hint=f"they would publish {there}; `dractl discover` shows them",
         )
     if claims:
         common.write_report("---\n".join(claims), output_file)

@@ -99,8 +99,8 @@ def command(
     """Explain why a claim or pod is not allocated, node by node, and show the smallest change that makes it fit.
 
     Objects come from the cluster of the kubeconfig, or from files. Several subjects are shown as a table; with -v those
-    that do not fit are also explained in full, and with -vv node by node. The exit code is 1 if anything asked about
-    does not fit.
+    that do not fit are also explained in full, and with -vv node by node, as one subject is with -v. The exit code is 1
+    if anything asked about does not fit.
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
     `dractl explain claim.yaml --devices local`,
@@ -212,7 +212,7 @@ def _answer(
     )
     known = list(explainer.scheduler.nodes)
     if node is not None and node not in known:
-        raise InputError(f"--node {node}: no such node", hint=f"there are {', '.join(known[:8]) or 'none'}")
+        raise InputError(f"--node {node}: no such node", hint=f"nodes: {', '.join(known[:8]) or 'none'}")
     with terminal.progress() as tell:
         explanations = explain_each(explainer, questions, tell, alike=not patch)
     explanations = [

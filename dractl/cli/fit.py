@@ -328,12 +328,12 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
     from dractl.report import capacity_html
 
     if len(found) > 1:
-        return capacity_html.shapes(found, inventory(cluster.state, cluster.features))
+        return capacity_html.shapes(found, inventory(cluster.state, cluster.features), cluster.about)
     rest = _rest(cluster, found[0], pack)
     stock = inventory(found[0].state, cluster.features)
     stops = [reason.short for reason in rest.stops]
     stops += [f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in found[0].preempts[:4]]
-    return capacity_html.fit(found[0], stock, stops, rest.left, rest.most, near[0])
+    return capacity_html.fit(found[0], stock, stops, rest.left, rest.most, near[0], cluster.about)
 
 
 def _text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from dractl.cel import require
 from dractl.cli import common, completing, terminal
 from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
+from dractl.cluster.kubelet import newest_of
 from dractl.cluster.state import text_at
 from dractl.garbage import without_collecting
 from dractl.model import Target
@@ -83,12 +85,21 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     files: ClusterState | None = None
     caveat: str | None = None  # about the rules of the release that was seen
+    context: str | None = None  # of the kubeconfig, if it was named
     release_from: str = ""  # who named the release; nothing of an option
 
     @property
     def release(self) -> str:
         """The release and who named it: ``1.36 (from kubelets)``."""
         return self.features.release + (f" ({self.release_from})" if self.release_from else "")
+
+    @property
+    def about(self) -> str:
+        """Where the objects are from, and their newest time: ``dump.yaml, 2026-11-22 00:29 UTC``."""
+        time = newest_of(self.state)
+        read = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC") if time else ""
+        whence = self.context or "the kubeconfig's cluster" if self.sources.live else ", ".join(self.sources.files)
+        return ", ".join(filter(None, (whence or "described machines", read)))
 
     @property
     def live_release_assumed(self) -> bool:
@@ -152,7 +163,7 @@ def read(
     if origin == "default" and known is not None:
         origin = "from the cluster" if sources.live else "from kubelets"
     aside = None if release else caveat(state.release)
-    return Cluster(state, where, kinds, sources, features, assumed, named, aside, origin)
+    return Cluster(state, where, kinds, sources, features, assumed, named, aside, context, origin)
 
 
 def _of_cluster(

@@ -267,7 +267,10 @@ def served(group: str, version: str) -> frozenset[str]:
 _LOGIN = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec
 _UNREACHABLE = (
     ("proxyconnect", "the proxy cannot be reached: are HTTPS_PROXY and proxy-url of the kubeconfig right?"),
-    ("localhost:8080", "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
+    (
+        "localhost:8080",
+        "no kubeconfig was found: set KUBECONFIG or --kubeconfig, or name a file in place of the cluster",
+    ),
     ("connection refused", "is the cluster running, and is the address in the kubeconfig right?"),
     ("was refused", "is the cluster running, and is the address in the kubeconfig right?"),
     ("no such host", "the server name in the kubeconfig cannot be resolved"),
@@ -279,7 +282,7 @@ _UNREACHABLE = (
     ("certificate has expired", "the certificate in the kubeconfig has expired: get a new one"),
     ("x509", "the kubeconfig does not trust the server's certificate"),
     (_LOGIN, "log in first, for example with kubectl get nodes"),
-    ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or explain a dump with -f"),
+    ("no configuration has been provided", "set KUBECONFIG or --kubeconfig, or name a file in place of the cluster"),
     ("error loading config file", "kubectl config view shows what it reads"),
     ("does not exist", "kubectl config get-contexts lists the contexts"),
     ("no such file or directory", "is the path in KUBECONFIG or --kubeconfig right?"),

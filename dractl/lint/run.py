@@ -94,7 +94,7 @@ def judge(inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizati
     own = [item for item in readable if not item.document.built and item.document.file not in around.files]
     known = {*(item.file for item in placed), *(source.name for source in commented)}
     digests = {name: inputs.digests[name] for name in known if name in inputs.digests}
-    unknown = unknown_in(item.document.value for item in readable)
+    unknown = unknown_in(item.document.value for item in own)
     return Judged(placed, commented, len(own) + len(inputs.broken), inputs.files, inputs.skipped, digests, unknown)
 
 

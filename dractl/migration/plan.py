@@ -21,7 +21,7 @@ from dractl.migration.templates import Shape, Template
 from dractl.objects.values import items, mapping, text
 
 _TOLERATION = (
-    "if nodes carry a taint {resource}, add a toleration (--tolerate): the admission plugin ExtendedResourceToleration "
+    "are nodes tainted {resource}? Then add --tolerate: the admission plugin ExtendedResourceToleration "
     "adds it for extended resources only"
 )
 

@@ -78,4 +78,8 @@ def soon(new: bool) -> str:
 
 def add_the_rest(kind: str) -> NextStep:
     """The step where the input has no object of a kind: it may be a part of what the cluster has."""
-    return NextStep(f"add what the cluster has to the input, if this is a part of it: there is no {kind} in it", _DRA)
+    return NextStep(
+        f"add what the cluster has to the input, which has no {kind}, or name the devices: --hardware dgx-h100, "
+        "--devices FILE",
+        _DRA,
+    )

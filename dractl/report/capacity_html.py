@@ -45,6 +45,7 @@ def devices(
     problems: Sequence[Problem],
     fits: Sequence[Fit] = (),
     hidden: str = "",
+    about: str = "",
     uses: Sequence[Use] = (),
 ) -> str:
     """The cluster's devices by node and PCIe root. ``fits`` are shapes whose further copies each node counts;
@@ -56,7 +57,7 @@ def devices(
     note = [f"<p>{escape(hidden)}</p>"] if hidden else []
     cards = _cards(stock.devices, _by_node(fits))
     parts = [*note, *_problems(problems), *fleet_section(uses), *_shapes(fits), *_plugins(plugins), *cards]
-    return _page("Devices", title, parts, stock)
+    return _page("Devices", title, parts, stock, about)
 
 
 def fit(
@@ -66,6 +67,7 @@ def fit(
     stranded: Sequence[Stranded],
     most: Most | None,
     aligned: Aligned | None = None,
+    about: str = "",
 ) -> str:
     """The places of the copies; ``stock`` is the cluster with the copies in it."""
     more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
@@ -88,13 +90,13 @@ def fit(
         count = "1 free device is" if left == 1 else f"{left} free devices are"
         unused = f"<section><details><summary>{count} unusable for this shape</summary>{table}</details></section>"
     taken = frozenset(device for node in found.nodes for device in node.devices)
-    return _page("Fit", title, [*parts, *_cards(stock.devices, _by_node([found]), taken), unused], stock, taken)
+    return _page("Fit", title, [*parts, *_cards(stock.devices, _by_node([found]), taken), unused], stock, about, taken)
 
 
-def shapes(fits: Sequence[Fit], stock: Stock) -> str:
+def shapes(fits: Sequence[Fit], stock: Stock, about: str = "") -> str:
     """How many copies of each shape fit, and where; ``stock`` is the cluster without any."""
     title = f"{len(fits)} shapes: how many more copies of each fit alone"
-    return _page("Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock)
+    return _page("Fit", title, [*_shapes(fits), *_cards(stock.devices, _by_node(fits))], stock, about)
 
 
 def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
@@ -265,7 +267,9 @@ def _square(row: DeviceRow, taken: frozenset[str], *, first: bool) -> str:
     )
 
 
-def _page(kind: str, title: str, parts: Iterable[str], stock: Stock, taken: frozenset[str] = frozenset()) -> str:
+def _page(
+    kind: str, title: str, parts: Iterable[str], stock: Stock, about: str, taken: frozenset[str] = frozenset()
+) -> str:
     drivers = sorted({row.id.driver for row in stock.devices})
     models = sorted({row.model for row in stock.devices if row.model})
     present = {_state(row, taken) for row in stock.devices}
@@ -278,6 +282,7 @@ def _page(kind: str, title: str, parts: Iterable[str], stock: Stock, taken: froz
     search = '<label>search <input type="search" name="search" placeholder="node, device, pod"></label>'
     top = [
         f"<h1>{escape(title)}</h1>",
+        f"<p class=soft>{escape(about)}</p>",
         f'<form class="filters">{selects}{search}</form>',
         *(() if taken else _models(stock.devices)),
     ]

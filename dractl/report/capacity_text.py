@@ -69,7 +69,10 @@ def devices(
     repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
     if repeated is not None:
         head, lines = _but(head, lines, head.index(repeated, 1))
-    head, lines = _narrowed(head, _together(lines, len(head)), canvas)
+    shown, lines = _narrowed(head, _together(lines, len(head)), canvas)
+    if shown != head:
+        hidden = "\n".join(filter(None, ("hidden: MODEL; -o wide shows it", hidden)))
+    head = shown
     text = table(head, lines, canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
     return text + _note(hidden, canvas) + _problems(problems, canvas)
 
@@ -220,7 +223,7 @@ def fit(
     wanted = replicas or 1
     counted = found.fits if aligned is None else min(found.fits, aligned.first)
     mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
-    number = f"{found.fits} more fit" if found.fits != 1 else "1 more fits"
+    number = more = f"{found.fits or 'no'} more {'copy fits' if found.fits == 1 else 'copies fit'}"
     if replicas is not None:
         number = f"{min(found.fits, replicas)} of {replicas} fit"
     if found.undecided:
@@ -229,7 +232,7 @@ def fit(
         number += f", {aligned.first} of them with the best alignment"
     left_out = unjudged(found.subject.state, found.subject.pod)
     if found.trusting is not None and replicas is None:
-        number = f"at most {found.fits} more fit"
+        number = f"at most {more}" if found.fits else more
     if left_out:
         number += f", by devices: {', '.join(left_out)} not judged"
     name = found.subject.name

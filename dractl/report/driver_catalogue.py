@@ -88,5 +88,6 @@ def _when(row: Attribute | Capacity | Taint) -> str:
     if isinstance(row, Attribute) and row.list_with:
         said.append(f"a list with {row.list_with}")
     if row.when:
-        said.append(row.when if isinstance(row, Taint) else f"may be absent: only {row.when}")
+        there = "present " if row.when.startswith("unless") else "may be absent: only "
+        said.append(row.when if isinstance(row, Taint) else f"{there}{row.when}")
     return f" ({'; '.join(said)})" if said else ""

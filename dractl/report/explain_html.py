@@ -7,13 +7,18 @@ from html import escape
 
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.around.groups import Group
+from dractl.model.order import natural
 from dractl.report import alignment, alignment_svg, explain_groups, explain_opening
 from dractl.report.page import cell, page, table
 
 _STYLE = """
 body { max-width: 62rem; } table { width: 100%; }
 .verdict { font-size: 16px; margin: 4px 0 12px; }
-.bar { background: var(--box); height: 12px; width: 14rem; max-width: 15vw; }
+.bar { background: var(--box); height: 12px; width: 14rem; }
+@media (max-width: 44rem) {
+  tr { display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 4px 0; border-bottom: 1px solid var(--edge); }
+  td { border: 0; padding: 0; } td:empty { display: none; } .bar { width: 8rem; margin-top: 4px; }
+}
 .bar i { background: var(--gpu); display: block; height: 100%; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
 svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
@@ -190,7 +195,7 @@ def _node_names(names: Sequence[str], most: int = 4) -> str:
 
 def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
     rows = []
-    for n in nodes:
+    for n in sorted(nodes, key=lambda node: natural(node.name)):
         like = f" and {len(n.like)} like it" if n.like else ""
         name = f"<td><span class=w>{escape(n.name)}</span>{like}</td>"
         rows.append(name + cell(n.verdict) + cell(n.reasons[0].message if n.reasons else ""))

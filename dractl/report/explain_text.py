@@ -17,6 +17,7 @@ from dractl.explain.answer import (
     NodeAnswer,
     Reason,
 )
+from dractl.model.order import natural
 from dractl.reasons.phrases import age
 from dractl.report import alignment, explain_opening
 from dractl.report.canvas import Canvas
@@ -189,7 +190,7 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
     if e.funnel:
         yield ""
         yield from _funnel(e.funnel, canvas)
-    if e.conflict is not None:
+    if e.conflict is not None and _named(e, e.conflict.node):
         yield from _conflict(e.conflict, canvas, _EVERYTHING if every else _NODES)
     if len({_said(node) for node in e.nodes}) > 1:
         yield ""
@@ -205,6 +206,12 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
     if not e.unchecked:
         yield from _fixes(e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read")
     yield from _next(e, canvas)
+
+
+def _named(e: Explanation, node: str) -> bool:
+    """True unless the headline names other nodes than this one."""
+    first = e.reasons[0] if e.reasons else None
+    return first is None or (first.code != "mixed" and (not first.nodes or node in first.nodes))
 
 
 def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
@@ -346,7 +353,7 @@ def _said(node: NodeAnswer) -> tuple[str, str]:
 def _nodes(nodes: Sequence[NodeAnswer], canvas: Canvas, most: int) -> Iterator[str]:
     """Nodes with the same first reason together, the reason beside them, or below where there is no room."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for node in nodes:
+    for node in sorted(nodes, key=lambda node: natural(node.name)):
         groups.setdefault(_said(node), []).extend((node.name, *node.like))
     shown = [(_names(names), code, message) for (code, message), names in list(groups.items())[:most]]
     wide = min(max(len(names) for names, _, _ in shown), _NAME)

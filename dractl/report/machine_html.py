@@ -17,7 +17,7 @@ from dractl.report.machine_boxes import Box, Card, Rest
 from dractl.report.machine_matrix import devices_of
 from dractl.report.machine_svg import COLORS
 from dractl.report.page import bullets, page, table, texts
-from dractl.topology.levels import LEVELS, nearest
+from dractl.topology.levels import LEVELS, nearest, rank
 from dractl.topology.machine import Machine
 
 _CANVAS = Canvas()
@@ -42,6 +42,9 @@ h3, h4, h5 { display: inline; }
 .part { padding-left: 16px; } .rest { font-size: 12px; }
 .matrix { font-size: 12px; }
 .matrix th, .matrix td { white-space: nowrap; padding: 3px 8px; border: 1px solid var(--edge); }
+.near { background: color-mix(in srgb, var(--good) 28%, transparent); }
+.mid { background: color-mix(in srgb, var(--nvme) 28%, transparent); }
+.far { background: color-mix(in srgb, var(--bad) 28%, transparent); }
 .matrix th { background: var(--box); } tr.at > * { background: var(--box); font-weight: 600; }
 """
 
@@ -162,7 +165,8 @@ def _matrix(machine: Machine, best: dict[str, dict[str, str]], labels: dict[str,
 
 
 def _cell(level: str) -> str:
-    return f'<td title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
+    far = ("", *["near"] * 4, *["mid"] * 2, *["far"] * 2)[rank(level)]
+    return f'<td class="{far}" title="{escape(LEVELS.get(level, LEVELS["NV#"]))}">{escape(level)}</td>'
 
 
 def _published(publication: Publication) -> list[str]:

@@ -69,7 +69,7 @@ def test_the_command_counts_what_first_fit_aligns(
     assert (found["fits"], found["aligned"]["placed"], found["aligned"]["possible"]) == (0, 7, 7)
     assert main(["fit", "gpu=1,nic=1", "-f", str(dump), "--aligned", "--isolated"]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "7 more fit, 0 of them with the best alignment" in said
+    assert "7 more copies fit, 0 of them with the best alignment" in said
     assert "at least 7 could have it" in said
     assert "over gpu and nic: 7 fit, all of them aligned" in said
     assert main(["fit", "gpu=1,nic=1;gpu=8", "-f", str(dump), "--aligned", "--isolated"]) == 1

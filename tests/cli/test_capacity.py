@@ -60,7 +60,7 @@ def test_devices_are_filtered(dump: str, options: list[str], count: int, capsys:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--node", "b"], "--node b: no such node in the input\nhint: there are a"),
+        (["--node", "b"], "--node b: no such node in the input\nhint: nodes: a"),
         (["--driver", "gpu.example.con"], "did you mean gpu.example.com?"),
         (["--class", "gpus"], "did you mean gpu?"),
     ],
@@ -103,7 +103,7 @@ def test_a_page_loads_nothing(dump: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_fit_counts_and_says_what_stops_the_next(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "template/pair", "-f", dump, "--isolated"]) == 0
     out = capsys.readouterr().out
-    assert "1 more fits" in out
+    assert "1 more copy fits" in out
     assert "The next copy stays pending" in out
     assert "Free, but unusable for this shape" in out
 

@@ -81,13 +81,13 @@ def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.Captur
     found = json.loads(out)
     assert (code, found["fits"], "unjudged" in found) == (0, 1, False)
     code, out, _ = fit(capsys, "-f", str(tmp_path / "web.yaml"), "deploy/web", "--add", "8xH100")
-    assert "2 more fit, by devices: cpu not judged" in out
+    assert "2 more copies fit, by devices: cpu not judged" in out
 
 
 def test_described_machines_are_all_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     """No cluster is asked: there is none here."""
     code, out, _ = fit(capsys, "gpu=2", "--hardware", "dgx-h100*3")
-    assert (code, "12 more fit" in out, "dgx-h100-1, dgx-h100-2, dgx-h100-3" in out) == (0, True, True)
+    assert (code, "12 more copies fit" in out, "dgx-h100-1, dgx-h100-2, dgx-h100-3" in out) == (0, True, True)
 
 
 def test_a_wrong_machine_is_said_before_a_cluster_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +143,7 @@ def test_what_a_device_plugin_has_handed_out_is_not_counted(
     assert found["handedOut"] == [seen]
     done, out, _ = fit(capsys, *common)
     lines = out.splitlines()
-    assert f"at most {bound} more fit" in lines[1]
+    assert ("at most 1 more copy fits" if bound else "no more copies fit") in lines[1]
     assert lines[2] == f"  node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use"
     done, out, _ = fit(capsys, *common, "--trust-slices", "-o", "json")
     found = json.loads(out)

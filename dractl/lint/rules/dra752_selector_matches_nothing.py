@@ -33,11 +33,12 @@ def check(run: Run) -> Iterator[Advice]:
         for step in funnel.steps:
             judged = step.before - len(step.failed)
             if judged and not step.after and (funnel.guessed or not step.failed):
+                none = "the only device" if judged == 1 else f"none of the {judged} devices"
                 start, end = spot(run.program(step.expression))
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
-                    f"this selector rejects every device that passed the earlier ones ({judged})",
+                    f"{none} left {'does not match' if judged == 1 else 'matches'} this selector",
                     help=values_read(run.program(step.expression), step.devices),
                     offset=start,
                     end=end,

@@ -33,7 +33,7 @@ def test_a_selector_that_is_false_on_all_devices() -> None:
     (finding,) = found(f'{MODEL} == "H100"')
     assert (finding.severity, finding.confidence) == ("warning", "likely")
     assert marked(finding) == "model"
-    assert finding.message == "this selector rejects every device that passed the earlier ones (1)"
+    assert finding.message == "the only device left does not match this selector"
     assert "A100 ×1" in (finding.help or "")
 
 
