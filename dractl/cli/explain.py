@@ -223,18 +223,18 @@ def _answer(
     several = len(explanations) > max(1, len(sources.names))  # several were named
     if verbose:
         terminal.notice(current().title)
+    now = newest_of(state) if aged else None
     if patch:
         text = _patches(explanations, patch)
     elif output == "name":
         text = "".join(f"{e.subject.address}\n" for e in explanations)
     elif output == "text":
-        now = newest_of(state) if aged else None
         text = _text(explanations, groups, verbose, several=several, to_file=to_file, now=now)
         screen = terminal.height(sys.stdout)
         if several and not verbose and (to_file or not screen or text.count("\n") + 2 <= screen):
             terminal.notice("explain KIND/NAME -n NAMESPACE shows one of them in full, -v each")
     else:
-        text = _render(explanations, groups, output, listed=listed, rights=state.rights)
+        text = _render(explanations, groups, output, listed=listed, rights=state.rights, now=now)
     for error in missing:
         if output == "text" and not patch:
             text += f"\n{error}\n"
@@ -326,12 +326,20 @@ def _what_is_there(state: ClusterState) -> str:
     return f"the input has {counts}" if counts else "the input has no object that explain reads"
 
 
-def _render(explanations: list[Explanation], groups: list[Group], output: str, *, listed: bool, rights: Rights) -> str:
+def _render(
+    explanations: list[Explanation],
+    groups: list[Group],
+    output: str,
+    *,
+    listed: bool,
+    rights: Rights,
+    now: float | None,
+) -> str:
     if output == "json":
         return explain_json.render(explanations, listed=listed, groups=groups, rights=rights)
     from dractl.report import explain_html
 
-    return explain_html.render(explanations, groups)
+    return explain_html.render(explanations, groups, now=now)
 
 
 def _text(

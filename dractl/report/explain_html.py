@@ -8,6 +8,7 @@ from html import escape
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.around.groups import Group
 from dractl.model.order import natural
+from dractl.reasons.phrases import age
 from dractl.report import alignment, alignment_svg, explain_groups, explain_opening
 from dractl.report.page import cell, page, table
 
@@ -22,6 +23,7 @@ body { max-width: 62rem; } table { width: 100%; }
 .bar i { background: var(--gpu); display: block; height: 100%; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
 svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
+pre { overflow-x: auto; font-size: 12px; margin: 4px 0; }
 .group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px; margin: 0 0 18px; }
 .group.no { border-color: var(--bad); }
 .share { display: flex; height: 12px; max-width: 28rem; margin: 6px 0; background: var(--edge); }
@@ -39,10 +41,16 @@ _BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
 _LONGEST = 60  # characters of a device's name; DNS labels end at 63
 
 
-def render(explanations: Sequence[Explanation], groups: Sequence[Group] = (), otherwise: str = "") -> str:
-    """The page: the groups, then a section for each subject, or ``otherwise`` if there is none."""
+def render(
+    explanations: Sequence[Explanation], groups: Sequence[Group] = (), otherwise: str = "", now: float | None = None
+) -> str:
+    """The page: the groups, then a section for each subject, or ``otherwise`` if there is none. ``now`` (seconds since
+    1970) gives ages."""
     title = explanations[0].subject.title if len(explanations) == 1 else f"{len(explanations)} subjects"
-    parts = [*(part for group in groups for part in _group(group)), *(p for e in explanations for p in _section(e))]
+    parts = [
+        *(part for group in groups for part in _group(group)),
+        *(p for e in explanations for p in _section(e, now)),
+    ]
     return page(title, parts or [f"<p>{escape(otherwise)}</p>"], _STYLE + alignment.STYLE)
 
 
@@ -62,9 +70,10 @@ def _group(group: Group) -> Iterator[str]:
     yield "</div>"
 
 
-def _section(e: Explanation) -> Iterator[str]:
+def _section(e: Explanation, now: float | None) -> Iterator[str]:
     origin = e.release_from or ("default" if e.release_assumed else "")
-    told = f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
+    waits = " ".join(filter(None, (e.phase, age(e.age, now))))
+    told = f"{waits} " * bool(waits) + f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
     yield f"<h1>{escape(e.title)} <small class=soft>{escape(told)}</small></h1>"
     mark, look = ("…", "warn") if e.waits else ("✓", "good") if e.fits else ("✗", "bad")
     cause, *below = explain_opening.lines(e)
@@ -168,13 +177,15 @@ def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
     if device.requests:
         told.append(f"wanted by {', '.join(device.requests)}")
     stroke = 3 if _taken(device) else 1
+    whose = [(h.pod or h.claim).rpartition("/")[2] for h in device.holders]
+    status = " ".join((device.status, *whose))[: (box - 16) // 6]
     return (
         f"<g><title>{escape('; '.join(told))}</title>"
         # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
         f"<rect x='{left}' y='{top}' width='{box}' height='34' rx='4' fill='var(--box)' "
         f"stroke='var({_COLOURS[device.status]})' stroke-width='{stroke}'/>"
         f"<text class='n mono' x='{left + 8}' y='{top + 15}'>{escape(name[:_LONGEST])}</text>"
-        f"<text class='s' x='{left + 8}' y='{top + 29}'>{device.status}</text></g>"
+        f"<text class='s' x='{left + 8}' y='{top + 29}'>{escape(status)}</text></g>"
     )
 
 
@@ -209,5 +220,8 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
     rows = []
     for f in fixes:
         effect = f" <span class=soft>({escape(f.effects)})</span>" if f.effects else ""
+        if f.steps:
+            commands = escape("\n".join(map(str, f.steps)))
+            effect += f"<details><summary>commands</summary><pre>{commands}</pre></details>"
         rows.append(f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>")
     yield f"<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>{table(rows)}"

@@ -35,6 +35,7 @@ def relax(problem: Problem) -> Iterator[Candidate]:
                     (written.put(kind, value=other),),
                     Slot(Topic.CONSTRAINT, f"{where} attribute"),
                     Preference.CORRECT if corrects else Preference.LESS,
+                    effect="" if corrects else f"the devices then share only the {_name(other)}",
                     corrects=corrects,
                 )
             yield from _fewer(claim, written, where)

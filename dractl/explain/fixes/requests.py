@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -59,7 +60,7 @@ def equal(ref: RequestRef) -> Slot:
 
 
 def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
-    for count in dict.fromkeys((most, 1)) if most else ():
+    for count in dict.fromkeys((*range(most, max(most - 8, 0), -1), 1)) if most else ():
         operations: list[Mapping[str, Any]] = [
             {"op": "replace", "path": pointer(*written.part.path, "allocationMode"), "value": "ExactCount"},
             {"op": "add", "path": pointer(*written.part.path, "count"), "value": count},
@@ -69,6 +70,7 @@ def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef
             (Patch(written.target, tuple(operations)),),
             Slot(Topic.ALL_MODE, repr(ref)),
             Preference.LESS,
+            degree=most - count,
         )
 
 
@@ -86,7 +88,8 @@ def narrower_all(problem: Problem) -> Iterator[Candidate]:
             values = [problem.devices.attribute(device, attribute) for device in matching]
             if not values or any(v is None or v.type not in ("int", "string") for v in values):
                 continue
-            for value in sorted({v.value for v in values if v is not None}, key=str)[:4]:
+            there = Counter(v.value for v in values if v is not None)
+            for value in sorted((value for value in there if there[value] > 1), key=str)[:4]:
                 literal = str(value) if isinstance(value, int) else f"'{value}'"
                 selector = {"cel": {"expression": f"device.attributes['{domain}'].{name} == {literal}"}}
                 patch = (
