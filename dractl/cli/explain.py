@@ -49,7 +49,7 @@ Hardware = Annotated[
     list[str] | None,
     Option(
         "--hardware",
-        metavar="MACHINE,...",
+        metavar="SPEC,...",
         help="Show which described machines would serve it, and why others would not; as in `dractl render`.",
         autocompletion=completing.comma_list(completing.machines),
     ),

@@ -164,7 +164,7 @@ def command(
         isolated=isolated,
     )
     state = _changed(cluster, without or [], added, node, configured)
-    names = (split(shapes) if ";" in shapes else shapes.split(",")) if shapes else _shapes(name or "")
+    names = _several(shapes) if shapes else _shapes(name or "")
     subjects = [_subject(cluster, state, one.strip(), own, constrained=not aligned) for one in names]
     for one in subjects:
         _tell_of_group(one)
@@ -190,6 +190,13 @@ def command(
 def _shapes(name: str) -> list[str]:
     """The shapes of ``gpu=2,nic=1;gpu=4``; anything else is one name."""
     return (split(name) if "=" in name and "/" not in name else []) or [name]
+
+
+def _several(text: str) -> list[str]:
+    """The shapes or names of ``--shapes``: commas part them unless they stand within shapes, such as gpu=2,nic=1."""
+    parts = text.split(",")
+    kinds = {part.partition("=")[0] for part in parts if "=" in part}
+    return split(text) if ";" in text or len(kinds) == len(parts) else parts
 
 
 def _aligned(cluster: Cluster, found: Fit) -> Aligned:

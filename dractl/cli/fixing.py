@@ -6,6 +6,7 @@ A change is made only to the bytes that were linted: what somebody else writes m
 from __future__ import annotations
 
 import codecs
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl import atomic
-from dractl.cli.terminal import notice
+from dractl.cli.terminal import notice, paint
 from dractl.errors import InputError
 from dractl.lint.finding import Finding, Report, TextFix
 from dractl.lint.fixes import applied
@@ -178,6 +179,15 @@ def write(
         else:
             notice(f"{change.name}: {done(change)}")
     return errors
+
+
+def painted(text: str) -> str:
+    """A diff in colours, if standard output gets them."""
+    styles = {"+": "32", "-": "31", "@": "36"}
+    lines = (line.partition("\n") for line in text.splitlines(keepends=True))
+    return "".join(
+        (paint(line, styles[line[:1]], sys.stdout) if line[:1] in styles else line) + end for line, end, _ in lines
+    )
 
 
 def diff(change: FileChange) -> str:

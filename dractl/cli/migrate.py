@@ -179,7 +179,9 @@ def _report(
         header = f"# extendedResourceName: feature gate DRAExtendedResource, {_stages()}\n"
         common.write_report(header + to_yaml(classes) if classes else "", file)
     elif not write:
-        common.write_report("".join(diffs.values()), file)
+        common.write_report(
+            "".join(map(fixing.painted, diffs.values())) if file is None else "".join(diffs.values()), file
+        )
     for item in skipped:
         terminal.notice(
             f"{item.file}: unchanged, {item.why}"

@@ -69,7 +69,11 @@ def unreachable(machine: Machine) -> str | None:
         return f"NVML does not start: {_FAILURES.get(nvidia.failure, nvidia.failure)}"
     if nvidia is not None and nvidia.unreachable:
         lost = [str(gpu.bdf) for gpu in machine.gpus if gpu.health == "lost"]
-        which = f"GPU {', '.join(lost)} is" if lost else f"{nvidia.unreachable} GPU(s) are"
+        which = (
+            f"GPU {', '.join(lost)} is"
+            if lost
+            else ("1 GPU is" if nvidia.unreachable == 1 else f"{nvidia.unreachable} GPUs are")
+        )
         return f"{which} out of NVML's reach (GPU_IS_LOST); a driver that runs already keeps its slices"
     for gpu in machine.gpus:
         if gpu.vendor == VENDOR and gpu.health in _HEALTH:

@@ -73,7 +73,8 @@ class DeviceInUseSamePod(Held, frozen=True, kw_only=True):
 def _in_use(free: int, of: int, want: int) -> str:
     if free:
         return f"{free} of {of} matching devices {'is' if free == 1 else 'are'} free, {want} wanted"
-    return "the only matching device is in use" if of == 1 else f"all {of} matching devices are in use"
+    every = {1: "the only matching device is", 2: "both matching devices are"}
+    return f"{every.get(of, f'all {of} matching devices are')} in use"
 
 
 class Rivals(OfRequests, frozen=True, kw_only=True):

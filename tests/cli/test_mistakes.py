@@ -19,6 +19,11 @@ FILES = {
     "empty.yaml": "",
     "notes.txt": "hello",
     "nos.json": "{}",
+    "select.toml": '[lint]\nselect = ["DRA799"]\n',
+    "release.toml": 'kubernetes-version = "9"\n',
+    "level.toml": '[lint]\nfail-on = "critical"\n',
+    "claim.yaml": "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
+    "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}\n",
     "dep.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
     "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: []}}}\n",
 }

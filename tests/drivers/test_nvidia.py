@@ -141,7 +141,7 @@ def test_a_gpu_that_nvml_does_not_list_is_not_published() -> None:
     [
         (replace(H100, health="lost"), DRIVER, "0.4", f"GPU {BDF} is lost"),
         (replace(H100, health="reset-required"), DRIVER, "0.4", "RESET_REQUIRED"),
-        (H100, replace(DRIVER, unreachable=1), "0.4", "1 GPU(s) are out of NVML's reach"),
+        (H100, replace(DRIVER, unreachable=1), "0.4", "1 GPU is out of NVML's reach"),
         (replace(H100, uuid=None), DRIVER, "0.4", "no UUID"),
         (replace(H100, minor=None), DRIVER, "0.4", "no minor number"),
         (replace(H100, brand=None), DRIVER, "0.4", "no brand that the driver knows"),
