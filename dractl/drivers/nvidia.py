@@ -54,9 +54,10 @@ class _Nvidia(Known, frozen=True):
         elif passed:
             found.notices.append(f"{NAME}: 25.12 has the gate PassthroughSupport, but finds no vfio device with it")
         if found.partial:
+            gpus = f"{found.partial} GPU{'s' if found.partial > 1 else ''}"
             found.notices.append(
-                f"{NAME}: {found.partial} GPU{'s' if found.partial > 1 else ''} known from PCI alone: model, memory and "
-                "versions are unknown here, and names may differ; a snapshot taken on the node (dractl discover --save) has them"
+                f"{NAME}: {gpus} known from PCI alone: model, memory and versions are unknown here, and names may "
+                "differ; a snapshot taken on the node (dractl discover --save) has them"
             )
         if dynamic and not found.counter_sets:
             off = any(gpu.mig_mode is False and gpu.mig_profiles for gpu in machine.gpus)
