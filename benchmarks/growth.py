@@ -44,6 +44,13 @@ def _stream(folder: Path, text: Callable[[int], str], size: int, *command: str) 
     return [*command, "--isolated", str(folder)]
 
 
+def _with_devices(folder: Path, size: int) -> Sequence[str]:
+    folder.mkdir()
+    inputs.stream(folder / "stream.yaml", size)
+    dump = inputs.write(folder.with_suffix(".json"), inputs.devices(50, 8))
+    return ["lint", "--isolated", str(folder), "--devices", str(dump)]
+
+
 def _one_folder(folder: Path, size: int) -> Sequence[str]:
     folder.mkdir()
     for number in range(size):
@@ -98,6 +105,12 @@ DIMENSIONS = (
         12,
         lambda folder, size: _explained(folder, inputs.busy(50, size, workloads=size), "-A"),
     ),
+    Dimension(
+        "pending pods, each with a claim of its own shape (explain -A)",
+        12,
+        lambda folder, size: _explained(folder, inputs.shapes(50, size), "-A"),
+    ),
+    Dimension("documents of a file, tried on 400 devices (lint --devices)", 500, _with_devices),
 )
 
 

@@ -300,6 +300,19 @@ def busy(nodes: int, pods: int, workloads: int = 12) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
+def shapes(nodes: int, pods: int) -> dict[str, Any]:
+    """A full cluster, and as many pending pods, of which no two want the same: each selects by another expression."""
+    dump = busy(nodes, pods, workloads=pods)
+    for item in dump["items"]:
+        if item["kind"] in ("ResourceClaim", "ResourceClaimTemplate") and item["metadata"]["name"].startswith("set-"):
+            number = int(item["metadata"]["name"].split("-")[1])
+            spec = item["spec"].get("spec", item["spec"])
+            spec["devices"] = json.loads(json.dumps(spec["devices"]))
+            text = f"device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('{number + 1}Mi')) >= 0"
+            spec["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": text}}]
+    return dump
+
+
 def devices(nodes: int, per_node: int) -> dict[str, Any]:
     """A cluster whose nodes have ``per_node`` GPUs each, and a pod that wants two aligned ones of those in use."""
     items = clusters.source(nodes)["items"]

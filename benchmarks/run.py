@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
 sys.path[:0] = [str(FOLDER), str(FOLDER / "peers")]
+import capacity  # noqa: E402
 import explain  # noqa: E402
 import growth  # noqa: E402
 import inputs  # noqa: E402
@@ -109,8 +110,8 @@ def tables(peers: Peers) -> list[Table]:
             "Tab": ["env", "_DRACTL_COMPLETE=complete_bash", "COMP_WORDS=dractl lint --f", "COMP_CWORD=2", *DRACTL],
         }  # fmt: skip
 
-    def many(folder: Path) -> Mapping[str, Sequence[str]]:
-        inputs.many(folder / "many", 5000)
+    def many(folder: Path, count: int = 5000) -> Mapping[str, Sequence[str]]:
+        inputs.many(folder / "many", count)
         lint = [*DRACTL, "lint", str(folder / "many")]
         commands = {"dractl": lint, "dractl -j 1": [*lint, "-j", "1"], "dractl, second run": lint}
         return peers.beside(commands, "kubeconform", str(folder / "many"))
@@ -139,6 +140,15 @@ def tables(peers: Peers) -> list[Table]:
         dump = str(inputs.write(folder / "large.json", explain.source(13_500)))
         return {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
 
+    def room(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "capacity.json", capacity.dump(5000, 1024)))
+        fit, devices = ["fit", "template/pair", "-f", dump], ["devices", "-f", dump]
+        return {"fit": [*DRACTL, *fit], "devices": [*DRACTL, *devices]}
+
+    def largest(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "largest.json", inputs.devices(20_000, 10)))
+        return {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
+
     return [
         Table(
             "Start",
@@ -161,10 +171,20 @@ def tables(peers: Peers) -> list[Table]:
             "dractl's schemas; it does not look at selectors, names or other objects.",
             many,
             (
-                Goal("dractl", "wall", 1, "kubeconform", MANY_NOTE),
+                Goal("dractl", "cpu", 1.5, "kubeconform", MANY_NOTE),
+                Goal("dractl", "wall", 1.5, "kubeconform", MANY_NOTE),
                 Goal("dractl", "memory", 300),
-                Goal("dractl, second run", "wall", 0.3, "dractl"),
+                Goal("dractl, second run", "wall", 0.4, "dractl"),
                 Goal("dractl, second run", "wall", 1, "kubeconform"),
+            ),
+        ),
+        Table(
+            "More files",
+            "25,000 of them.",
+            lambda folder: many(folder, 25_000),
+            (
+                Goal("dractl", "cpu", 1.2, "kubeconform", MANY_NOTE),
+                Goal("dractl", "wall", 1.2, "kubeconform", MANY_NOTE),
             ),
         ),
         Table(
@@ -185,19 +205,34 @@ def tables(peers: Peers) -> list[Table]:
             "A dump of 37 MB, 40,000 devices, in which nothing is free. The peer is upstream's allocator of 1.37: it "
             "answers yes or no for each node; dractl says why, and looks for changes with which the pod would fit.",
             one_pod,
-            (Goal("dractl", "wall", 0.5, "allocator", ONE_POD_NOTE),),
+            (
+                Goal("dractl", "cpu", 1.2, "allocator", ONE_POD_NOTE),
+                Goal("dractl", "wall", 1.2, "allocator", ONE_POD_NOTE),
+            ),
         ),
         Table(
             "Every pending pod",
             "379 pods on 300 nodes with 8 GPUs and 8 NICs each; 83 are pending for 12 causes: `explain -A`.",
             all_pods,
-            (Goal("dractl", "cpu", 4),),
+            (Goal("dractl", "cpu", 1.5, note=ALL_PODS_NOTE),),
+        ),
+        Table(
+            "Room",
+            "The copies of a pod with two aligned GPUs that fit on 5,000 nodes, and all their devices.",
+            room,
+            (Goal("fit", "cpu", 2.5, note=ROOM_NOTE), Goal("devices", "cpu", 3, note=ROOM_NOTE)),
         ),
         Table(
             "A dump of 100 MB",
             "One pod on 13,500 nodes, 108,000 devices.",
             large,
-            (Goal("dractl", "memory", 600, note=LARGE_NOTE),),
+            (Goal("dractl", "cpu", 6, note=ONE_POD_NOTE), Goal("dractl", "memory", 400, note=LARGE_NOTE)),
+        ),
+        Table(
+            "20,000 nodes",
+            "One pod on 20,000 nodes, 200,000 devices.",
+            largest,
+            (Goal("dractl", "wall", 20, note=ONE_POD_NOTE), Goal("dractl", "memory", 1536, note=LARGE_NOTE)),
         ),
     ]
 
@@ -218,12 +253,24 @@ MONOREPO_NOTE = (
     "are decoded. What is left is opening and reading 50,000 files one by one."
 )
 ONE_POD_NOTE = (
-    "Tried: nodes that cannot be told apart share one verdict, and equal parts of the dump are one value. The peer "
-    "stops at yes or no for each node; dractl attempts the pod once more for each of the six changes that it proposes, "
-    "which takes half of the time: telling 5,000 nodes apart, and gathering what their claims hold, for each of them. "
-    "A third is reading the JSON and decoding 5,000 claims and slices."
+    "Tried: nodes that cannot be told apart share one verdict, what devices are is read once for all questions, and "
+    "each item of the list is decoded by msgspec, with equal parts as one value. The peer stops at yes or no for each "
+    "node; dractl attempts the pod ten times more, for the changes that it proposes and the cluster after them, which "
+    "takes a third of the time: what each claim holds and what decides about each node are gathered anew. A third is "
+    "reading and decoding, a tenth the start."
 )
-LARGE_NOTE = "Tried: equal parts of the dump are one value; copies of the text are freed before it is decoded."
+ALL_PODS_NOTE = (
+    "644 attempts, on 70 nodes each: every fix is played through, with what the controllers make of it. Half of the "
+    "time goes to the filters of kube-scheduler and what is known of each node, a quarter to allocation."
+)
+ROOM_NOTE = (
+    "Tried: nodes that cannot be told apart are surveyed once, and claims of mere names are not decoded. A third is "
+    "reading the dump; the rest of `devices` makes 40,000 rows, each with its classes, model, amounts and holders."
+)
+LARGE_NOTE = (
+    "Tried: equal attributes and capacities are one value, and copies of the text are freed. What is left is the dump "
+    "as Python's maps: 1.2 KiB for each device, of which attributes that differ from device to device are half."
+)
 
 
 def table(item: Table, taken: Mapping[str, Taken]) -> str:
@@ -283,7 +330,7 @@ def grown(folder: Path, word: str, runs: int) -> str:
             times, exponent = growth.grown(DRACTL, Path(inside), dimension, runs)
         largest = dimension.smallest * 2**growth.DOUBLINGS
         shown = " | ".join(f"{seconds:.2f}" for seconds in times)
-        mark = "" if exponent <= 1.1 else "**"
+        mark = "" if exponent <= 1.05 else "**"
         rows.append(
             f"| {dimension.name} | {dimension.smallest:,} to {largest:,} | {shown} | {mark}{exponent:.2f}{mark} |"
         )
@@ -293,7 +340,7 @@ def grown(folder: Path, word: str, runs: int) -> str:
         return ""
     about = (
         "Seconds of CPU without the start, as each size is doubled four times, and the exponent over the last two "
-        "doublings: 1 is as fast as the input grows. The goal is 1.1."
+        "doublings: 1 is as fast as the input grows. The goal is 1.05."
     )
     head = f"## Growth\n\n{about}\n\n| | sizes | | | | | | exponent |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
     return head + "\n".join(rows) + ("\n\n" + "\n".join(missed) if missed else "\n\n- Nothing grows faster.")
