@@ -69,6 +69,7 @@ def candidates(run: Run, claim: Claim, request: Request) -> list[Published]:
     return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
 
 
+@lru_cache(64)  # many requests of a run have the same class
 def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[Published] | None:
     subject = run.device_class(name)
     selectors = subject.selectors if subject else inventory.classes.get(name, inventory.assumed.get(name))
