@@ -355,6 +355,30 @@ def test_an_archive_that_expands(
     assert said in done.stderr or (make is one_member and command[0] == "explain")
 
 
+@pytest.mark.parametrize(
+    ("key", "number", "said"),
+    [
+        ("a", 1_200_000, "100005:3: error DRA001 a map of more than 100,000 keys"),
+        ("a{}", 1_200_000, "100005:3: error DRA001 a map of more than 100,000 keys"),
+        ("a{}", 90_000, '404:3: error DRA003 unknown field "spec.a399"'),
+    ],
+)
+def test_a_map_of_many_keys(key: str, number: int, said: str, tmp_path: Path) -> None:
+    head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n"
+    (tmp_path / "a.yaml").write_text(head + "".join(f"  {key.format(at)}: 1\n" for at in range(number)))
+    done = bounded("lint", "a.yaml", "--isolated", "-o", "concise", folder=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert said in done.stdout
+
+
+def test_one_key_a_million_times_in_json(tmp_path: Path) -> None:
+    value = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "a": {"a": 1}}
+    (tmp_path / "a.json").write_text(json.dumps(value).replace('"a": 1', ", ".join(['"a": 1'] * 1_200_000)))
+    done = bounded("lint", "a.json", "--isolated", "-o", "concise", folder=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert 'key "a" already set in map' in done.stdout
+
+
 def test_comments_without_end_take_little_memory(tmp_path: Path) -> None:
     text = "# a\n" * 300_000
     tracemalloc.start()

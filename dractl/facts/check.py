@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Any
 
@@ -11,7 +11,7 @@ from dractl.facts.drivers import Driver, Row
 from dractl.facts.hardware import Machines, MigTables, Products
 from dractl.facts.known import Breakage
 from dractl.facts.kubernetes import Kubernetes
-from dractl.facts.pack import Damaged, Pack
+from dractl.facts.pack import Damaged, Pack, built_in
 from dractl.facts.resources import Resources
 
 OLD = 90
@@ -19,7 +19,15 @@ OLD = 90
 
 
 def check(pack: Pack) -> None:
-    """Raises Damaged for the first file that is not of its form, or contradicts itself."""
+    """Raises Damaged for the first file that is not of its form, contradicts itself, or lacks what dractl asks for."""
+    own = built_in()
+    for name in own.entries("drivers"):
+        file = f"drivers/{name}.json"
+        if name not in pack.entries("drivers"):
+            raise Damaged(f"{file} is missing")
+        _complete(file, pack.read(file, Driver).changes, own.read(file, Driver).changes)
+    changes = own.read("kubernetes.json", Kubernetes).changes
+    _complete("kubernetes.json", pack.read("kubernetes.json", Kubernetes).changes, changes)
     for name in pack.entries("drivers"):
         _driver(name, pack.read(f"drivers/{name}.json", Driver))
     for name in pack.entries("configuration"):
@@ -41,6 +49,11 @@ def check(pack: Pack) -> None:
         _date("known.json", breakage.read)
     _kubernetes(pack.read("kubernetes.json", Kubernetes))
     _date("resources.json", pack.read("resources.json", Resources).read)
+
+
+def _complete(file: str, found: Iterable[str], asked: Iterable[str]) -> None:
+    if missing := sorted(set(asked) - set(found)):
+        raise Damaged(f"{file}: its changes lack {', '.join(missing)}")
 
 
 def _driver(name: str, known: Driver) -> None:

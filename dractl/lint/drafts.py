@@ -6,8 +6,9 @@ be reported in the same run; it remembers where each of its values was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 
 from dractl.lint.placeholders import holds_placeholder
@@ -44,14 +45,18 @@ class Draft:
     def improve(self, violations: Iterable[Violation], target: Target) -> bool:
         """Corrects the subjects of ``violations`` (with paths of this draft); True if that changed the draft."""
         before = self.value
-        for violation in violations:
-            match violation.rule:
-                case "wrong-type":
-                    self._convert(violation)
-                case "unknown-field":
-                    self._move(violation)
-                case "not-served":
-                    self._serve(violation, target)
+        for holder, alike in groupby(violations, _homeless):
+            if holder is not None:
+                self._drop(holder, frozenset(violation.path[-1] for violation in alike))
+                continue
+            for violation in alike:
+                match violation.rule:
+                    case "wrong-type":
+                        self._convert(violation)
+                    case "unknown-field":
+                        self._move(violation)
+                    case "not-served":
+                        self._serve(violation, target)
         return self.value is not before
 
     def written(self, path: Path) -> Path:
@@ -83,7 +88,7 @@ class Draft:
         path, value = violation.path, violation.meant
         written = value_at(self.value, *path)
         if path[-2:] in (("limits", "claims"), ("requests", "claims")):  # they belong beside these
-            self.value = _without(self.value, path)
+            self.value = _without(self.value, path[:-1], path[-1:])
             self._put((*path[:-2], "claims"), written, path)
             return
         if value is None or holds_placeholder(written):
@@ -100,12 +105,17 @@ class Draft:
     def _move(self, violation: Violation) -> None:
         path, to = violation.path, violation.moved_to
         value = value_at(self.value, *path)
-        self.value = _without(self.value, path)
-        if to is not None and to == path[:-1] and isinstance(value, dict):
+        self.value = _without(self.value, path[:-1], path[-1:])
+        if to == path[:-1] and isinstance(value, dict):
             for name, item in value.items():
                 self._put((*to, name), item, (*path, name))
-        elif to is None or not self._put(to, value, path):
+        elif to is not None and not self._put(to, value, path):
             self.doubtful.add(path[:-1])
+
+    def _drop(self, holder: Path, names: Collection[str | int]) -> None:
+        """Takes unknown fields of one map out at once: there can be many."""
+        self.value = _without(self.value, holder, names)
+        self.doubtful.add(holder)
 
     def _put(self, path: Path, value: Any, old: Path) -> bool:
         if value_at(self.value, *path) is not None:
@@ -180,13 +190,18 @@ def _with(value: Any, path: Path, new: Any) -> Any:
     return value
 
 
-def _without(value: Any, path: Path) -> Any:
-    """A copy of ``value`` without the key that ends ``path``."""
-    step, rest = path[0], path[1:]
-    if not rest:
-        return {name: item for name, item in value.items() if name != step} if isinstance(value, dict) else value
+def _homeless(violation: Violation) -> Path | None:
+    """The map of an unknown field that is meant for no other place."""
+    return violation.path[:-1] if violation.rule == "unknown-field" and violation.moved_to is None else None
+
+
+def _without(value: Any, holder: Path, names: Collection[str | int]) -> Any:
+    """A copy of ``value`` without some keys of the map at ``holder``."""
+    if not holder:
+        return {name: item for name, item in value.items() if name not in names} if isinstance(value, dict) else value
+    step, rest = holder[0], holder[1:]
     if isinstance(value, list) and isinstance(step, int):
-        return [_without(item, rest) if at == step else item for at, item in enumerate(value)]
+        return [_without(item, rest, names) if at == step else item for at, item in enumerate(value)]
     if isinstance(value, dict) and step in value:
-        return {**value, step: _without(value[step], rest)}
+        return {**value, step: _without(value[step], rest, names)}
     return value

@@ -96,7 +96,7 @@ def _into(document: Document, path: Path, to: Path) -> TextFix | None:
     cut = removal(document, gone)
     kept = [name for name in holder if (*to[:-1], name) != gone]
     key, value = document.locate(path, key=True), document.locate(path)
-    title = f"move it to {to[-2]}"
+    title = f"move it to {to[-2]}" if to[:-1] else "move it to the top of the object"
     if cut is None or (not kept and gone == path):
         return None
     if not kept:  # what it stood in becomes the field itself

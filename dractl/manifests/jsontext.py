@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from sys import intern
 from typing import Any
 
@@ -34,6 +35,7 @@ def _number(text: str) -> Any:
 
 _DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_number)
 _LARGE = 16 * 1024 * 1024
+_SHOWN = 400  # faults of one document
 """Characters from which on a list is read item by item, and what its items have in common is shared."""
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
@@ -184,9 +186,9 @@ class JsonLocator:
         return self._source.text
 
     def faults(self) -> tuple[Fault, ...]:
-        """Duplicate keys. The document is read once more to find them."""
+        """The first duplicate keys. The document is read once more to find them."""
         if self._faults is None:
-            self._faults = tuple(self._duplicates(self._start, ())) if self._has_duplicates() else ()
+            self._faults = tuple(islice(self._duplicates(self._start, ()), _SHOWN)) if self._has_duplicates() else ()
         return self._faults
 
     def _has_duplicates(self) -> bool:

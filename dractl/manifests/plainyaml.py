@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from dractl.manifests.resolve import json_number, key_text, plain
+from dractl.manifests.text import MAX_KEYS
 
 UNKNOWN = object()
 """What :func:`read` answers to a text that may hold anything else."""
@@ -86,7 +87,7 @@ def _read(text: str) -> Any:
             inner.append({})
             at, inner = indent + 2, inner[-1]
         name = _name(key)
-        if name is None or name in inner:
+        if name is None or name in inner or len(inner) == MAX_KEYS:
             raise _Unknown
         if value == "|" or value == "|-":
             inner[name], number = _literal(text, following + 1, at, keep=value == "|")

@@ -9,6 +9,9 @@ from hashlib import blake2b
 
 MAX_DEPTH = 200
 """How deep a document may nest. The API server allows 10,000; no object comes near, and our walks recurse."""
+MAX_KEYS = 100_000
+"""How many keys a map may have. An API server takes requests of 3 MiB (k8s.io/apiserver pkg/server/config.go
+MaxRequestBodyBytes); no object of Kubernetes comes near."""
 
 _NOT_YAML_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _PART = 1 << 20  # characters that are copied at a time

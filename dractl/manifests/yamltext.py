@@ -26,7 +26,7 @@ from dractl.manifests.documents import Broken, Document, Fault, Path, expand
 from dractl.manifests.resolve import MERGE, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.scalars import offsets, value_start
 from dractl.manifests.source import Position, Source
-from dractl.manifests.text import MAX_DEPTH, bad_character, brackets_nest_deeply
+from dractl.manifests.text import MAX_DEPTH, MAX_KEYS, bad_character, brackets_nest_deeply
 
 _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 _DEFINITION = r"""(?m)^["']?kind["']?[ \t]*:[ \t]*["']?CustomResourceDefinition["']?[ \t]*(?:#.*)?\r?$"""
@@ -35,6 +35,7 @@ _BLANK_OR_COMMENT = re.compile(
     r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|\Z))*+"
 )  # possessive: to go back takes 400 bytes a line
 _LONG_LINE = re.compile(r"[^\r\n]{1000}")
+_LARGE = 1 << 20
 _PLAIN = ""  # the tag of scalars without one, where their text decides
 
 # go-yaml v2 decode.go: the part of a document that may come from aliases, by the number of decoded nodes.
@@ -181,8 +182,8 @@ def compose(text: str, chunk: Chunk) -> Any:
     make = composer_class()
     try:
         # libyaml's composer recurses in C and would overflow the stack; its parser does not.
-        if _LONG_LINE.search(part) or brackets_nest_deeply(part):
-            _check_depth(make(part), shift)
+        if len(part) > _LARGE or _LONG_LINE.search(part) or brackets_nest_deeply(part):
+            _check_bounds(make(part), shift)
         composer = make(part)
         try:
             node = composer.get_node() if composer.check_node() else None
@@ -224,16 +225,21 @@ def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
             yield source.position(start).line, source.position(end, end).line, node.style in ("|", ">")
 
 
-def _check_depth(parser: Any, shift: int) -> None:
+def _check_bounds(parser: Any, shift: int) -> None:
+    """Refuses what nests too deeply and a map of too many keys before nodes are made of it."""
     events: Any = yaml.events
-    depth = 0
+    room: list[float] = []  # of each open collection how many nodes it may still have
     while (event := parser.get_event()) is not None:
+        if room and isinstance(event, events.NodeEvent):
+            room[-1] -= 1
+            if room[-1] < 0:
+                raise _Failure(f"a map of more than {MAX_KEYS:,} keys", shift + event.start_mark.index)
         if isinstance(event, events.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
+            room.append(2 * MAX_KEYS if isinstance(event, events.MappingStartEvent) else math.inf)
+            if len(room) > MAX_DEPTH:
                 raise _Failure(f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index)
         elif isinstance(event, events.CollectionEndEvent):
-            depth -= 1
+            room.pop()
         elif isinstance(event, events.DocumentEndEvent):
             return
 
@@ -502,13 +508,14 @@ class YamlLocator:
     """Finds values of one document in its text. The document is composed again for the first place that is
     requested."""
 
-    __slots__ = ("_chunk", "_faults", "_root", "_source")
+    __slots__ = ("_chunk", "_faults", "_maps", "_root", "_source")
 
     def __init__(self, source: Source, chunk: Chunk, faults: tuple[Fault, ...]) -> None:
         self._source = source
         self._chunk = chunk
         self._faults = faults
         self._root: Any = None
+        self._maps: dict[int, dict[str, tuple[Any, Any]]] = {}
 
     def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[Fault, ...]]]:
         """Another process composes the document again, if it needs a place at all."""
@@ -528,7 +535,7 @@ class YamlLocator:
             self._root = compose(self._source.text, self._chunk)
         node, key_node, found = self._root, None, True
         for step in path:
-            entry = _entry(node, step)
+            entry = self._entry(node, step)
             if entry is None:
                 found = False
                 break
@@ -540,6 +547,29 @@ class YamlLocator:
         if key_node is not None and (key or node.start_mark.index == node.end_mark.index):
             return self._span(key_node)
         return self._span(node)
+
+    def _entry(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
+        """The child for a path step: its key's node (None in a list) and its own."""
+        if isinstance(step, str):
+            return self._children(node).get(step) if node.id == "mapping" else None
+        if node.id == "sequence" and 0 <= step < len(node.value):
+            return None, node.value[step]
+        return None
+
+    def _children(self, node: Any) -> dict[str, tuple[Any, Any]]:
+        """By key the entries of a map, read once: many findings can lie in it. The last one of a key counts."""
+        known = self._maps.get(id(node))
+        if known is None:
+            known = self._maps[id(node)] = {}
+            for key_node, value_node in node.value:
+                if is_merge(key_node):
+                    for part in reversed(value_node.value if value_node.id == "sequence" else (value_node,)):
+                        known.update(self._children(part) if part.id == "mapping" else {})
+                elif key_node.id == "scalar":
+                    name = key_node.value if key_node.tag == STR else key_text(plain(key_node.value))
+                    if name is not None:
+                        known[name] = key_node, value_node
+        return known
 
     def _shift(self) -> int:
         start = self._chunk.start
@@ -570,25 +600,3 @@ class YamlLocator:
 
 def _style(node: Any) -> Literal["", "'", '"', "|", ">"]:
     return node.style or ""
-
-
-def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    """The child for a path step: its key's node (None in a list) and its own."""
-    if isinstance(step, int):
-        if node.id == "sequence" and 0 <= step < len(node.value):
-            return None, node.value[step]
-        return None
-    if node.id != "mapping":
-        return None
-    for key_node, value_node in reversed(node.value):  # the last one counts
-        if is_merge(key_node):
-            for part in value_node.value if value_node.id == "sequence" else (value_node,):
-                if (entry := _entry(part, step)) is not None:
-                    return entry
-        elif key_node.id == "scalar" and _same_key(key_node, step):
-            return key_node, value_node
-    return None
-
-
-def _same_key(node: Any, name: str) -> bool:
-    return bool(node.value == name) if node.tag == STR else key_text(plain(node.value)) == name
