@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.world.admission import pod_refusal
 from dractl.world.controllers import KNOWN, Act, Owned, active, next_act, on_failed_job
-from dractl.world.queue import entries, identity, pending, place
+from dractl.world.queue import Entry, entries, identity, pending, place
 
 Workload = tuple[str, Key]
 
@@ -28,8 +28,8 @@ class World(Struct, frozen=True):
     """A cluster after a change. ``runs``: the pod that was asked about has a node, or the one that its workload makes
     in its place. ``placed`` are pods that got one, in their order; ``ended`` those that had one and are gone.
     ``refused`` is what the API server says to pods that are to be made, ``failed`` which Jobs end, and ``stays`` are
-    pods that their finalizers keep. ``remarks`` is what controllers do besides, and what is assumed of those that are
-    not known."""
+    pods that their finalizers keep. ``remarks`` is what controllers do besides, what is assumed of those that are not
+    known, and who is left pending."""
 
     scheduler: Scheduler
     runs: bool
@@ -143,9 +143,13 @@ def after(
         running, state = result.scheduler, result.scheduler.state
         if not acted or _runs(before, state, pod, own):
             break
+    runs = _runs(before, state, pod, own)
+    if runs and made:
+        left = [Entry(key, p, new=True, among=where) for key, p in pending(state) if identity(key, p) in made]
+        remarks += _left(before, place(running, left).scheduler.state, dict.fromkeys((*owners, *over))) if left else []
     return World(
         running,
-        _runs(before, state, pod, own),
+        runs,
         tuple(placed),
         tuple(key for key, p in before.all("Pod").items() if text_at(p, "spec", "nodeName") and _gone(state, key)),
         tuple(dict.fromkeys(said)),
@@ -153,6 +157,16 @@ def after(
         tuple("/".join(key) for key in stays),
         tuple(filter(None, dict.fromkeys(remarks))),
     )
+
+
+def _left(before: ClusterState, state: ClusterState, owners: Iterable[Workload]) -> list[str]:
+    """What is said of workloads of which fewer pods have a node than before, since new ones do not fit."""
+    found = []
+    for kind, key in owners:
+        had, have = _pods(before, (kind, key)), _pods(state, (kind, key))
+        left = min(_on_nodes(had) - _on_nodes(have), len(have) - _on_nodes(have))
+        found += [f"leaves {left} of the pods of {kind} {'/'.join(key)} pending"] if left > 0 else []
+    return found
 
 
 def _failed(before: ClusterState, state: ClusterState, owned: Owned, act: Act) -> tuple[Act, dict[Workload, str], str]:

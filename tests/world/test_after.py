@@ -315,8 +315,9 @@ def test_a_job_set_fails_with_its_job(policy: dict[str, Any] | None, status: dic
 )
 def test_a_job_set_makes_its_jobs_anew(policy: dict[str, Any], ended: set[str], remark: str) -> None:
     then = world(job_set(policy), Delete("Pod/ml/w-0"))
-    assert (then.failed, then.remarks) == ((), (f"JobSet ml/llm {remark}",))
-    assert then.runs
+    said, left = then.remarks  # two devices for three pods
+    assert (then.runs, then.failed, said) == (True, (), f"JobSet ml/llm {remark}")
+    assert left.startswith("leaves 1 of the pods of Job ml/llm-w-")
     assert {name for _, name in then.ended} == ended
 
 
@@ -330,9 +331,25 @@ def test_a_suspended_job_set_ends_the_pods_of_all_its_jobs() -> None:
 def test_that_an_unknown_kind_makes_its_pods_anew_is_said_to_be_assumed() -> None:
     worker = replica("w-0", "RayCluster/llm", "n-1", "gpu-0")
     then = world([machine("n-1", "gpu-0"), worker, replica("p", priority=5)], Delete("Pod/ml/w-0"))
-    assert then.remarks == ("assumed: RayCluster ml/llm, a kind that dractl does not know, makes its pods anew",)
+    assert then.remarks[0] == "assumed: RayCluster ml/llm, a kind that dractl does not know, makes its pods anew"
     objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "web", replicas=1)]
     then = world(
         [*objects, replica("w-0", "ReplicaSet/web", "n-1", "gpu-0"), replica("p", priority=5)], Delete("Pod/ml/w-0")
     )
-    assert then.remarks == ()
+    assert then.remarks == ("leaves 1 of the pods of ReplicaSet ml/web pending",)
+
+
+def test_who_is_left_pending_is_said() -> None:
+    """The StatefulSet of other pods makes its pod anew, and the device has gone to the one with the higher priority."""
+    objects = [machine("n-1", "gpu-0"), workload("StatefulSet", "web", replicas=1)]
+    then = world(
+        [*objects, replica("web-0", "StatefulSet/web", "n-1", "gpu-0"), replica("p", priority=5)],
+        Delete("Pod/ml/web-0"),
+    )
+    assert (then.runs, then.remarks) == (True, ("leaves 1 of the pods of StatefulSet ml/web pending",))
+    objects[0] = machine("n-1", "gpu-0", "gpu-1")
+    then = world(
+        [*objects, replica("web-0", "StatefulSet/web", "n-1", "gpu-0"), replica("p", priority=5)],
+        Delete("Pod/ml/web-0"),
+    )
+    assert (then.runs, then.remarks) == (True, ())
