@@ -92,6 +92,8 @@ def _text(comparisons: Sequence[Comparison], release: str, verbose: int, *, to_f
     canvas = terminal.canvas(to_file=to_file, most=120)
     text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)
     if not verbose:
+        if any(not answer.explanation.fits for comparison in comparisons for answer in comparison.answers):
+            terminal.notice("-v explains the machines that do not serve, and what would make it fit")
         return text
     for comparison in comparisons:
         for answer in comparison.answers:
