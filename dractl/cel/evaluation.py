@@ -12,17 +12,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from dractl.cel import values as v
-from dractl.cel.ast import (
-    Call,
-    Comprehension,
-    Const,
-    Ident,
-    ListLiteral,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-)
+from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, MapLiteral, Node, Select, StructLiteral
 from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint

@@ -10,12 +10,7 @@ from typing import Any
 
 from dractl.drivers import reported
 from dractl.drivers.agent import shared, steps
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.topology.machine import Machine
 
 NAME = "ascend.project-hami.io"

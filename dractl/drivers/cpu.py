@@ -11,12 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    Slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, Slice
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.drivers.values import decimal_quantity, typed
 from dractl.errors import UsageError

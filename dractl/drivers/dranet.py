@@ -15,12 +15,7 @@ from typing import Any
 
 from dractl.drivers import dranet_cloud, dranet_filter, ghw
 from dractl.drivers.ghw import UNKNOWN, network_functions
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import numa_node, numa_nodes, pcie_root
 from dractl.drivers.values import typed
 from dractl.probes import ids

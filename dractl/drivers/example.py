@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    Slice,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
 
 if TYPE_CHECKING:

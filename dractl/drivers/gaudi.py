@@ -9,12 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError

@@ -9,12 +9,7 @@ from typing import Any
 
 from dractl.drivers import nvidia_start
 from dractl.drivers.agent import shared, steps
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import pcie_root
 from dractl.drivers.values import binary_quantity, typed, version
 from dractl.topology.machine import Gpu, Machine

@@ -9,12 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import binary_quantity, typed
 from dractl.errors import UsageError

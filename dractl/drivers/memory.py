@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    Slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, Slice
 from dractl.drivers.standard import NUMA_NODE
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology.machine import Machine, NumaNode

@@ -8,12 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.drivers import neuron_groups
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.values import typed
 from dractl.facts import driver
 from dractl.topology.machine import Machine, PciDevice

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import bus_id, numa_node, pcie_root
 from dractl.drivers.values import binary_quantity, typed
 from dractl.topology import cpulist

@@ -14,12 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dractl.drivers.ghw import network_functions
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
 from dractl.drivers.values import typed
 from dractl.errors import UsageError

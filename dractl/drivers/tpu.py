@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import re
 
-from dractl.drivers.profile import (
-    Inventory,
-    Known,
-    Options,
-    one_slice,
-)
+from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.values import typed
 from dractl.errors import UsageError
 from dractl.facts.drivers import driver

@@ -31,9 +31,7 @@ from dractl.model.classes import (
     DeviceClassConfiguration as DeviceClassConfiguration,
     DeviceClassSpec as DeviceClassSpec,
 )
-from dractl.model.convert import (
-    to_v1 as to_v1,
-)
+from dractl.model.convert import to_v1 as to_v1
 from dractl.model.core import (
     Container as Container,
     ContainerExtendedResourceRequest as ContainerExtendedResourceRequest,
@@ -55,33 +53,16 @@ from dractl.model.core import (
     Taint as Taint,
     Toleration as Toleration,
 )
-from dractl.model.decoding import (
-    Object as Object,
-    decodable as decodable,
-    decode as decode,
-)
-from dractl.model.meta import (
-    Condition as Condition,
-    ObjectMeta as ObjectMeta,
-    OwnerReference as OwnerReference,
-)
+from dractl.model.decoding import Object as Object, decodable as decodable, decode as decode
+from dractl.model.meta import Condition as Condition, ObjectMeta as ObjectMeta, OwnerReference as OwnerReference
 from dractl.model.names import (
     QualifiedName as QualifiedName,
     RequestRef as RequestRef,
     qualified_name as qualified_name,
 )
-from dractl.model.pods import (
-    pod_specs as pod_specs,
-    pod_templates as pod_templates,
-)
-from dractl.model.quantity import (
-    Quantity as Quantity,
-)
-from dractl.model.reader import (
-    DecodeError as DecodeError,
-    Path as Path,
-    Reader as Reader,
-)
+from dractl.model.pods import pod_specs as pod_specs, pod_templates as pod_templates
+from dractl.model.quantity import Quantity as Quantity
+from dractl.model.reader import DecodeError as DecodeError, Path as Path, Reader as Reader
 from dractl.model.releases import (
     GATES as GATES,
     NEWEST as NEWEST,
@@ -109,6 +90,4 @@ from dractl.model.taints import (
     DeviceTaintSelector as DeviceTaintSelector,
     DeviceToleration as DeviceToleration,
 )
-from dractl.model.version import (
-    Version as Version,
-)
+from dractl.model.version import Version as Version

@@ -17,17 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.probes.classes import NVIDIA
-from dractl.topology.machine import (
-    BDF,
-    Fabric,
-    Gpu,
-    Link,
-    MigDevice,
-    MigProfile,
-    Nvidia,
-    NvLink,
-    Placement,
-)
+from dractl.topology.machine import BDF, Fabric, Gpu, Link, MigDevice, MigProfile, Nvidia, NvLink, Placement
 
 Note = Callable[[str, str], None]
 

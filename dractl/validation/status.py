@@ -14,24 +14,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from dractl.model.releases import Target
-from dractl.validation.causes import (
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-    too_long,
-    too_many,
-)
+from dractl.validation.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
 from dractl.validation.claims import MAX_CONFIG, references, request_reference, request_references
-from dractl.validation.formats import (
-    declared_driver_name,
-    driver_name,
-    label,
-    label_key,
-    length,
-    pool_name,
-)
+from dractl.validation.formats import declared_driver_name, driver_name, label, label_key, length, pool_name
 from dractl.validation.lists import bounded, bounded_set, text_of
 from dractl.validation.nodes import node_selector
 from dractl.validation.opaque import OpaqueRules, configuration, json_object

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import overload
@@ -19,17 +18,15 @@ def _failed(source: str, target: str) -> CelError:
     return CelError(f"type conversion error from '{source}' to '{target}'")
 
 
-@overload("bool_to_bool", bool)
-@overload("bytes_to_bytes", bytes)
-@overload("double_to_double", float)
-@overload("duration_to_duration", Duration)
-@overload("int64_to_int64", int)
-@overload("string_to_string", str)
-@overload("timestamp_to_timestamp", Timestamp)
-@overload("uint64_to_uint64", Uint)
-@overload("to_dyn", object)
-def same(value: Any) -> Any:
-    return value
+overload("bool_to_bool", bool)(lambda value: value)
+overload("bytes_to_bytes", bytes)(lambda value: value)
+overload("double_to_double", float)(lambda value: value)
+overload("duration_to_duration", Duration)(lambda value: value)
+overload("int64_to_int64", int)(lambda value: value)
+overload("string_to_string", str)(lambda value: value)
+overload("timestamp_to_timestamp", Timestamp)(lambda value: value)
+overload("uint64_to_uint64", Uint)(lambda value: value)
+overload("to_dyn", object)(lambda value: value)
 
 
 @overload("string_to_bool", str)
@@ -41,15 +38,9 @@ def string_to_bool(text: str) -> bool:
     raise _failed("string", "bool")
 
 
-@overload("string_to_bytes", str)
-def string_to_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-@overload("int64_to_double", int)
-@overload("uint64_to_double", Uint)
-def number_to_double(number: int) -> float:
-    return float(number)
+overload("string_to_bytes", str)(lambda text: text.encode("utf-8", "surrogatepass"))
+overload("int64_to_double", int)(float)
+overload("uint64_to_double", Uint)(float)
 
 
 @overload("string_to_double", str)
@@ -82,14 +73,8 @@ def string_to_int(text: str) -> int:
     return number
 
 
-@overload("duration_to_int64", Duration)
-def duration_to_int(duration: Duration) -> int:
-    return duration.nanoseconds
-
-
-@overload("timestamp_to_int64", Timestamp)
-def timestamp_to_int(timestamp: Timestamp) -> int:
-    return timestamp.nanoseconds // v.GIGA
+overload("duration_to_int64", Duration)(lambda duration: duration.nanoseconds)
+overload("timestamp_to_int64", Timestamp)(lambda timestamp: timestamp.nanoseconds // v.GIGA)
 
 
 @overload("double_to_uint64", float)
@@ -132,10 +117,8 @@ def double_to_string(number: float) -> str:
     return format_double(number)
 
 
-@overload("int64_to_string", int)
-@overload("uint64_to_string", Uint)
-def number_to_string(number: int) -> str:
-    return str(int(number))
+overload("int64_to_string", int)(lambda number: str(int(number)))
+overload("uint64_to_string", Uint)(lambda number: str(int(number)))
 
 
 @overload("duration_to_string", Duration)
@@ -170,11 +153,5 @@ def string_to_timestamp(text: str) -> Timestamp:
     return v.timestamp(*parsed)
 
 
-@overload("int64_to_timestamp", int)
-def int_to_timestamp(seconds: int) -> Timestamp:
-    return v.timestamp(seconds * v.GIGA)
-
-
-@overload("type", object)
-def type_of(value: Any) -> TypeValue:
-    return TypeValue(v.type_name(value))
+overload("int64_to_timestamp", int)(lambda seconds: v.timestamp(seconds * v.GIGA))
+overload("type", object)(lambda value: TypeValue(v.type_name(value)))

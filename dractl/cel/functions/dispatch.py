@@ -10,17 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dractl.cel.functions import (
-    conversion,
-    formatting,
-    kubernetes,
-    lists,
-    network,
-    optionals,
-    regex,
-    strings,
-    time,
-)
+from dractl.cel.functions import conversion, formatting, kubernetes, lists, network, optionals, regex, strings, time
 from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
 from dractl.model import Quantity

@@ -162,7 +162,7 @@ def _text(value: Any) -> str:
         str: str,
         bool: c.bool_to_string,
         int: str,
-        Uint: c.number_to_string,
+        Uint: lambda number: str(int(number)),
         float: c.double_to_string,
         Timestamp: c.timestamp_to_string,
         Duration: c.duration_to_string,

@@ -50,19 +50,9 @@ def as_integer(q: Quantity) -> int:
     return q.value()
 
 
-@overload("quantity_is_integer", Quantity)
-def is_integer(q: Quantity) -> bool:
-    return q.is_int64()
-
-
-@overload("quantity_get_float", Quantity)
-def as_float(q: Quantity) -> float:
-    return q.as_approximate_float()
-
-
-@overload("quantity_sign", Quantity)
-def sign(q: Quantity) -> int:
-    return q.sign()
+overload("quantity_is_integer", Quantity)(lambda q: q.is_int64())
+overload("quantity_get_float", Quantity)(lambda q: q.as_approximate_float())
+overload("quantity_sign", Quantity)(lambda q: q.sign())
 
 
 @overload("quantity_add", Quantity, Quantity)
@@ -73,19 +63,9 @@ def add(a: Quantity, b: Quantity) -> Sum:
         raise CelError(str(error)) from None
 
 
-@overload("quantity_add_int", Quantity, int)
-def add_int(a: Quantity, b: int) -> Sum:
-    return add(a, Quantity(b))
-
-
-@overload("quantity_sub", Quantity, Quantity)
-def sub(a: Quantity, b: Quantity) -> Sum:
-    return add(a, -b)
-
-
-@overload("quantity_sub_int", Quantity, int)
-def sub_int(a: Quantity, b: int) -> Sum:
-    return add(a, -Quantity(b))
+overload("quantity_add_int", Quantity, int)(lambda a, b: add(a, Quantity(b)))
+overload("quantity_sub", Quantity, Quantity)(lambda a, b: add(a, -b))
+overload("quantity_sub_int", Quantity, int)(lambda a, b: add(a, -Quantity(b)))
 
 
 # -- versions ---------------------------------------------------------------------------------------------------------
@@ -124,19 +104,9 @@ def _normalized(text: str) -> str:
     return ".".join(parts)
 
 
-@overload("semver_major", Version)
-def major(version: Version) -> int:
-    return _wrap(version.major)
-
-
-@overload("semver_minor", Version)
-def minor(version: Version) -> int:
-    return _wrap(version.minor)
-
-
-@overload("semver_patch", Version)
-def patch(version: Version) -> int:
-    return _wrap(version.patch)
+overload("semver_major", Version)(lambda version: _wrap(version.major))
+overload("semver_minor", Version)(lambda version: _wrap(version.minor))
+overload("semver_patch", Version)(lambda version: _wrap(version.patch))
 
 
 def _wrap(number: int) -> int:
@@ -276,9 +246,7 @@ _FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
 _CHECKS = dict(_FORMATS.values())
 
 
-@overload("format-named", str)
-def named(name: str) -> Optional:
-    return Optional(NamedFormat(_FORMATS[name][0])) if name in _FORMATS else NONE
+overload("format-named", str)(lambda name: Optional(NamedFormat(_FORMATS[name][0])) if name in _FORMATS else NONE)
 
 
 @overload("format-validate", NamedFormat, str)

@@ -74,9 +74,7 @@ def distinct(elements: list[Any]) -> list[Any]:
     return unique
 
 
-@overload("list_reverse", list)
-def reverse(elements: list[Any]) -> list[Any]:
-    return elements[::-1]
+overload("list_reverse", list)(lambda elements: elements[::-1])
 
 
 def sort(elements: list[Any]) -> list[Any]:
@@ -172,14 +170,8 @@ def sets_contains(whole: list[Any], part: list[Any]) -> bool:
     return all(v.contains(element, whole) for element in part)
 
 
-@overload("list_sets_equivalent_list", list, list)
-def sets_equivalent(a: list[Any], b: list[Any]) -> bool:
-    return sets_contains(a, b) and sets_contains(b, a)
-
-
-@overload("list_sets_intersects_list", list, list)
-def sets_intersects(a: list[Any], b: list[Any]) -> bool:
-    return any(v.contains(element, b) for element in a)
+overload("list_sets_equivalent_list", list, list)(lambda a, b: sets_contains(a, b) and sets_contains(b, a))
+overload("list_sets_intersects_list", list, list)(lambda a, b: any(v.contains(element, b) for element in a))
 
 
 def _sum(zero: Any) -> Callable[[list[Any]], Any]:

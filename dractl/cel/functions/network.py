@@ -124,29 +124,11 @@ def is_ip(text: str) -> bool:
     return True
 
 
-@overload("ip_is_canonical", str)
-def is_canonical(text: str) -> bool:
-    return str(ip(text).address) == text
-
-
-@overload("ip_to_string", IP)
-def ip_to_string(value: IP) -> str:
-    return str(value.address)
-
-
-@overload("ip_family", IP)
-def family(value: IP) -> int:
-    return value.address.version
-
-
-@overload("ip_is_unspecified", IP)
-def is_unspecified(value: IP) -> bool:
-    return value.address.is_unspecified
-
-
-@overload("ip_is_loopback", IP)
-def is_loopback(value: IP) -> bool:
-    return value.address.is_loopback
+overload("ip_is_canonical", str)(lambda text: str(ip(text).address) == text)
+overload("ip_to_string", IP)(lambda value: str(value.address))
+overload("ip_family", IP)(lambda value: value.address.version)
+overload("ip_is_unspecified", IP)(lambda value: value.address.is_unspecified)
+overload("ip_is_loopback", IP)(lambda value: value.address.is_loopback)
 
 
 @overload("ip_is_link_local_multicast", IP)
@@ -211,19 +193,9 @@ def is_cidr(text: str) -> bool:
     return True
 
 
-@overload("cidr_to_string", CIDR)
-def cidr_to_string(value: CIDR) -> str:
-    return f"{value.address}/{value.length}"
-
-
-@overload("cidr_ip", CIDR)
-def cidr_ip(value: CIDR) -> IP:
-    return IP(value.address)
-
-
-@overload("cidr_prefix_length", CIDR)
-def prefix_length(value: CIDR) -> int:
-    return value.length
+overload("cidr_to_string", CIDR)(lambda value: f"{value.address}/{value.length}")
+overload("cidr_ip", CIDR)(lambda value: IP(value.address))
+overload("cidr_prefix_length", CIDR)(lambda value: value.length)
 
 
 @overload("cidr_masked", CIDR)
@@ -256,9 +228,7 @@ def contains_cidr(value: CIDR, other: CIDR) -> bool:
     return value.length <= other.length and _within(value, other.address, value.length)
 
 
-@overload("cidr_contains_cidr_string", CIDR, str)
-def contains_cidr_text(value: CIDR, text: str) -> bool:
-    return contains_cidr(value, cidr(text))
+overload("cidr_contains_cidr_string", CIDR, str)(lambda value, text: contains_cidr(value, cidr(text)))
 
 
 # -- URLs -------------------------------------------------------------------------------------------------------------
@@ -409,14 +379,8 @@ def _unescaped(text: str) -> bytes:
     return unquote_to_bytes(text)
 
 
-@overload("url_get_scheme", URL)
-def get_scheme(value: URL) -> str:
-    return value.scheme
-
-
-@overload("url_get_host", URL)
-def get_host(value: URL) -> str:
-    return value.host
+overload("url_get_scheme", URL)(lambda value: value.scheme)
+overload("url_get_host", URL)(lambda value: value.host)
 
 
 def _split_host(host: str) -> tuple[str, str]:
@@ -429,14 +393,8 @@ def _split_host(host: str) -> tuple[str, str]:
     return host, port
 
 
-@overload("url_get_hostname", URL)
-def get_hostname(value: URL) -> str:
-    return _split_host(value.host)[0]
-
-
-@overload("url_get_port", URL)
-def get_port(value: URL) -> str:
-    return _split_host(value.host)[1]
+overload("url_get_hostname", URL)(lambda value: _split_host(value.host)[0])
+overload("url_get_port", URL)(lambda value: _split_host(value.host)[1])
 
 
 @overload("url_get_escaped_path", URL)

@@ -9,20 +9,9 @@ from dractl.cel import values as v
 from dractl.cel.functions.registry import ListOf, overload
 from dractl.cel.values import NONE, CelError, Optional
 
-
-@overload("optional_of", object)
-def of(value: Any) -> Optional:
-    return Optional(value)
-
-
-@overload("optional_ofNonZeroValue", object)
-def of_non_zero(value: Any) -> Optional:
-    return NONE if v.is_zero(value) else Optional(value)
-
-
-@overload("optional_none")
-def none() -> Optional:
-    return NONE
+overload("optional_of", object)(Optional)
+overload("optional_ofNonZeroValue", object)(lambda value: NONE if v.is_zero(value) else Optional(value))
+overload("optional_none")(lambda: NONE)
 
 
 @overload("optional_value", Optional)
@@ -32,9 +21,7 @@ def value_of(optional: Optional) -> Any:
     return v.opened(optional)
 
 
-@overload("optional_hasValue", Optional)
-def has_value(optional: Optional) -> bool:
-    return optional.present
+overload("optional_hasValue", Optional)(lambda optional: optional.present)
 
 
 @overload("optional_unwrap", ListOf(Optional))
@@ -46,11 +33,5 @@ def unwrap(elements: list[Any]) -> list[Any]:
     return [v.opened(element) for element in elements if element.present]
 
 
-@overload("list_first", list)
-def first(elements: list[Any]) -> Optional:
-    return Optional(elements[0]) if elements else NONE
-
-
-@overload("list_last", list)
-def last(elements: list[Any]) -> Optional:
-    return Optional(elements[-1]) if elements else NONE
+overload("list_first", list)(lambda elements: Optional(elements[0]) if elements else NONE)
+overload("list_last", list)(lambda elements: Optional(elements[-1]) if elements else NONE)

@@ -33,19 +33,9 @@ def _out_of_range(position: int) -> CelError:
     return CelError(f"index out of range: {position}")
 
 
-@overload("contains_string", str, str)
-def contains(text: str, part: str) -> bool:
-    return part in text
-
-
-@overload("starts_with_string", str, str)
-def starts_with(text: str, prefix: str) -> bool:
-    return text.startswith(prefix)
-
-
-@overload("ends_with_string", str, str)
-def ends_with(text: str, suffix: str) -> bool:
-    return text.endswith(suffix)
+overload("contains_string", str, str)(lambda text, part: part in text)
+overload("starts_with_string", str, str)(lambda text, prefix: text.startswith(prefix))
+overload("ends_with_string", str, str)(lambda text, suffix: text.endswith(suffix))
 
 
 @overload("string_char_at_int", str, int)
@@ -65,9 +55,7 @@ def index_of(text: str, part: str, offset: int = 0) -> int:
     return text.find(part, offset)
 
 
-@overload("string_last_index_of_string", str, str)
-def last_index_of(text: str, part: str) -> int:
-    return text.rfind(part)
+overload("string_last_index_of_string", str, str)(lambda text, part: text.rfind(part))
 
 
 @overload("string_last_index_of_string_int", str, str, int)
@@ -94,14 +82,8 @@ def clamped(search: Callable[[str, str, int], int]) -> Callable[[str, str, int],
     return find
 
 
-@overload("string_lower_ascii", str)
-def lower_ascii(text: str) -> str:
-    return text.translate(_LOWER)
-
-
-@overload("string_upper_ascii", str)
-def upper_ascii(text: str) -> str:
-    return text.translate(_UPPER)
+overload("string_lower_ascii", str)(lambda text: text.translate(_LOWER))
+overload("string_upper_ascii", str)(lambda text: text.translate(_UPPER))
 
 
 @overload("string_replace_string_string", str, str, str)
@@ -141,9 +123,7 @@ def substring_range(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-@overload("string_trim", str)
-def trim(text: str) -> str:
-    return text.strip(_GO_SPACE)
+overload("string_trim", str)(lambda text: text.strip(_GO_SPACE))
 
 
 @overload("list_join", ListOf(str))
@@ -157,6 +137,4 @@ def join(parts: list[Any], separator: str = "") -> str:
     return separator.join(parts)
 
 
-@overload("strings_quote", str)
-def quote(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'
+overload("strings_quote", str)(lambda text: f'"{text.translate(_ESCAPES)}"')
