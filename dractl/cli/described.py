@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from dractl.cli import published, terminal
+from dractl.cli.driver_options import Configured
+from dractl.cli.source import Cluster
+from dractl.cluster import ClusterState
 from dractl.errors import InputError, UsageError
-from dractl.explain import Options, everything, find
-from dractl.explain.around.machines import Described, compare as ask
+from dractl.explain import Options, Question, everything, find
+from dractl.explain.around.machines import Comparison, Described, compare as ask
+from dractl.model import Target
 from dractl.report import explain_machines, explain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.cli.driver_options import Configured
-    from dractl.cli.source import Cluster
-    from dractl.cluster import ClusterState
-    from dractl.explain import Question
-    from dractl.explain.around.machines import Comparison, Described
-    from dractl.model import Target
 
 
 def refuse(output: str, *, patch: bool, node: bool, devices: bool) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from dractl.capacity import changes
-from dractl.cel import environment
+from dractl.cel import Program, environment
 from dractl.cli import terminal
 from dractl.cli.driver_options import Configured
 from dractl.cli.node import read_node
-from dractl.cluster import sources
+from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render
 from dractl.drivers.hardware import labels_of, machine, room_of
@@ -20,17 +21,10 @@ from dractl.drivers.hardware.names import every
 from dractl.drivers.hardware.spec import machines as of_line
 from dractl.drivers.network import read as of_files
 from dractl.errors import InputError, UsageError
+from dractl.model import Target
 from dractl.objects import Claim, selectors_of
+from dractl.topology.machine import Machine
 from dractl.upgrade import Described
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from dractl.cel import Program
-    from dractl.cluster import ClusterState
-    from dractl.model import Target
-    from dractl.topology.machine import Machine
 
 
 def read(source: str, target: Target) -> ClusterState:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dractl.cluster.pods import ENDED
-from dractl.cluster.state import at, map_at, maps_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.objects import Raw
-
+from dractl.cluster.state import ClusterState, Key, at, map_at, maps_at, text_at
+from dractl.objects import Raw
 
 _COMBINED = "(combined from similar events): "  # client-go tools/record/events_cache.go
 _SECONDS = 19  # the length of a timestamp without what is below the second, which only some events have

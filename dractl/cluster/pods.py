@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dractl.cluster.state import map_at, maps_at, text_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.objects import Raw
-
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
+from dractl.objects import Raw
 
 _NEW = 10.0  # seconds
 ENDED = ("Succeeded", "Failed")

@@ -6,26 +6,32 @@ that the input lacks is *not in the input*, which is another thing than that no 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
 from dractl.errors import InputError
-from dractl.model import decode, pod_templates
+from dractl.manifests import Document
+from dractl.model import (
+    DeviceClass,
+    DeviceTaintRule,
+    Node,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+    decode,
+    pod_templates,
+)
 from dractl.model.paths import at as at
+from dractl.model.reader import Path
+from dractl.topology.machine import Machine
 from dractl.validation.claims import MAX_CONSTRAINTS
 from dractl.validation.violation import dotted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
-    from dractl.manifests import Document
-    from dractl.model import DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-    from dractl.model.reader import Path
-    from dractl.topology.machine import Machine
-
-    Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
 Key = tuple[str, str]  # namespace ("" for what is cluster-scoped), name
 T = TypeVar("T")

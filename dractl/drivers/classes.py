@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dractl.drivers.profile import Options
 from dractl.drivers.registry import find, names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dractl.model.releases import Target
+from dractl.model.releases import Target
 
 
 def installed_by(device_class: str, target: Target) -> tuple[str, Mapping[str, Any]] | None:

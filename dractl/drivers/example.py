@@ -5,13 +5,11 @@ Source: kubernetes-sigs/dra-example-driver, internal/profiles/gpu/gpu.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.drivers.values import binary_quantity, decimal_quantity, typed
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 NAME = "gpu.example.com"
 _MEMORY, _COMPUTE = 80 << 30, 100

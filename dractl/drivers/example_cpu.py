@@ -5,13 +5,11 @@ Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/cpu/cpu.go,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.values import decimal_quantity, typed
-
-if TYPE_CHECKING:
-    from dractl.topology.machine import Machine
+from dractl.topology.machine import Machine
 
 NAME = "cpu.example.com"
 _KEY = f"{NAME}/cpu"

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError, validators
 from msgspec import Struct
 
 from dractl import facts
 from dractl.facts import pack
+from dractl.manifests.documents import Path
 from dractl.model import Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dractl.manifests.documents import Path
 
 
 class OpaqueFault(Struct, frozen=True):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.errors import UsageError
-from dractl.facts.drivers import driver as facts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dractl.facts.drivers import Driver, Setting
-    from dractl.model.releases import Target
-    from dractl.topology.machine import Machine
+from dractl.facts.drivers import Driver, Setting, driver as facts_of
+from dractl.model.releases import Target
+from dractl.topology.machine import Machine
 
 
 class Options(Struct, frozen=True):

@@ -3,23 +3,19 @@ or refuses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dractl.drivers import registry
+from dractl.drivers.profile import Inventory, Known, Options
 from dractl.errors import Unsupported
-from dractl.model.releases import GATES, dropped_fields, stage, unknown_fields
+from dractl.model.releases import GATES, Field, Target, dropped_fields, stage, unknown_fields
+from dractl.topology.machine import Machine
 from dractl.validation import rules
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dractl.drivers.profile import Inventory, Known, Options
-    from dractl.model.releases import Field, Target
-    from dractl.topology.machine import Machine
 
 _MAX_NAME = 253
 _SHOWN = 4  # addresses in one remark

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dractl.model.releases import FIELDS
+from dractl.editing.places import Outline, Path
+from dractl.model import Target
+from dractl.model.releases import FIELDS, Field
 from dractl.validation.schemas import of_release
-from dractl.validation.shapes import List, Map, Record
-
-if TYPE_CHECKING:
-    from dractl.editing.places import Outline, Path
-    from dractl.model import Target
-    from dractl.model.releases import Field
-    from dractl.validation.shapes import Shape
+from dractl.validation.shapes import List, Map, Record, Shape
 
 _SPECS = {
     "ResourceClaim": ("claim", ("spec",)),

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import Literal
 
 from msgspec import Struct
 
-from dractl.lint import lint
+from dractl.lint import Finding, Selection, lint
 from dractl.lint.registry import rules
-from dractl.manifests import load_readable
+from dractl.lint.repository import Repositories
+from dractl.manifests import Inputs, Position, load_readable
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.load import is_relevant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dractl.lint import Finding, Selection
-    from dractl.lint.repository import Repositories
-    from dractl.manifests import Inputs, Position
-    from dractl.model import Target
+from dractl.model import Target
 
 Level = Literal["error", "warning", "info"]
 

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import KINDS, kind_of, not_found
+from dractl.cluster.labels import LabelSelector
 from dractl.cluster.pods import consumers, is_pending
-from dractl.cluster.state import GROUPS, at, map_at, maps_at, owning_pods, text_at
+from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
+from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import PodInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-
-    from dractl.cluster.labels import LabelSelector
-    from dractl.cluster.state import ClusterState, Key
-    from dractl.objects import Raw
-
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,24 +10,18 @@ from msgspec.structs import replace
 from dractl.allocation import DeviceID
 from dractl.cluster import kubelet
 from dractl.cluster.devices import result_device
-from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.cluster.kubelet import Container, Event, KubeletReport
+from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
+from dractl.drivers.opaque import OpaqueFault
 from dractl.drivers.sharing import kind_for, kind_of, sharing_gate
+from dractl.explain.answer import AllocatedDevice
 from dractl.explain.fixes.tolerations import evicting, survives
+from dractl.model import ResourceSlice
+from dractl.objects import Raw
 from dractl.reasons import running
+from dractl.reasons.base import Cause
 from dractl.reasons.refusals import taint_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dractl.cluster.kubelet import Container, Event, KubeletReport
-    from dractl.cluster.state import ClusterState
-    from dractl.drivers.opaque import OpaqueFault
-    from dractl.explain.answer import AllocatedDevice
-    from dractl.model import ResourceSlice
-    from dractl.objects import Raw
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.claims import PodClaim
-
+from dractl.scheduler.claims import PodClaim
 
 _CONTAINERS = ("initContainers", "containers")
 # kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet does then. What

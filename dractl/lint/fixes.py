@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,16 +13,11 @@ from dractl.lint.advice import Replacement
 from dractl.lint.finding import Edit, TextFix
 from dractl.lint.hints import rewritten
 from dractl.lint.standard import qualified
-from dractl.manifests import Position
+from dractl.manifests import Document, Position
 from dractl.objects import mapping
 from dractl.objects.pods import PodSpec
 from dractl.validation.formats import label_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.manifests import Document
-    from dractl.validation.violation import Path, Violation
+from dractl.validation.violation import Path, Violation
 
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
 _OF_REQUESTS = frozenset({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"})

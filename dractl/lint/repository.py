@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -20,23 +20,17 @@ from msgspec.structs import replace
 from dractl import __version__
 from dractl.lint.evidence import Evidence, evidence_of
 from dractl.lint.namespaces import tells_labels
-from dractl.lint.reading import readings
+from dractl.lint.reading import Reading, readings
 from dractl.lint.relevance import class_mappings
+from dractl.lint.store import Store
+from dractl.manifests import Document, Inputs, Skipped
 from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_relevant, load_readable
 from dractl.manifests.markdown import SUFFIXES
-from dractl.manifests.rendered import Rendered
+from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-    from dractl.lint.reading import Reading
-    from dractl.lint.store import Store
-    from dractl.manifests import Document, Inputs, Skipped
-    from dractl.manifests.rendered import Renderer
 
 _FORMAT = f"3 {__version__}"
 _MAX_FILES = 50_000

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import jsonschema
 import yaml
 
 from dractl.objects import items, mapping, text
+from dractl.probes.root import SysRoot
 from dractl.resources import data_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dractl.probes.root import SysRoot
 
 CDI_FOLDERS = ("etc/cdi", "var/run/cdi", "run/cdi")
 _MAX_NESTING = 32

@@ -4,20 +4,15 @@ addresses."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from dractl.probes.enumerate import Enumerator, Found
+from dractl.probes.netlink import Link
 from dractl.probes.pci import function_of
-from dractl.topology.machine import NetInterface
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from dractl.probes.enumerate import Enumerator, Found
-    from dractl.probes.netlink import Link
-    from dractl.probes.root import SysRoot
-    from dractl.topology.machine import RdmaDevice
+from dractl.probes.root import SysRoot
+from dractl.topology.machine import NetInterface, RdmaDevice
 
 # ARPHRD_* of linux/if_arp.h in the words of Go's netlink library (vishvananda/netlink nl/nl_linux.go EncapType).
 _ENCAPSULATION = {

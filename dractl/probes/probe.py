@@ -6,25 +6,29 @@ import os
 import platform
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma, vpd
 from dractl.probes.enumerate import Enumerator, SysfsWalker
+from dractl.probes.netlink import Link
+from dractl.probes.nvml import Answer
+from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.links import slow_links
-from dractl.topology.machine import Gpu, Host, Machine, Note, PciDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from dractl.probes.netlink import Link
-    from dractl.probes.nvml import Answer
-    from dractl.probes.root import SysRoot
-    from dractl.topology.machine import NetInterface, NumaNode, NvmeController, RdmaDevice
-
+from dractl.topology.machine import (
+    Gpu,
+    Host,
+    Machine,
+    NetInterface,
+    Note,
+    NumaNode,
+    NvmeController,
+    PciDevice,
+    RdmaDevice,
+)
 
 # GPUs whose memory and model are not in sysfs, or only with their driver.
 _ASKED_ELSEWHERE = {

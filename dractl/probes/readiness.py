@@ -6,21 +6,16 @@ Everything is read from one root, so the file system of a host that is mounted e
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.probes.cdi import CDI_FOLDERS, absent_paths, cdi_fault, cdi_files, specification
 from dractl.probes.classes import NVIDIA
-from dractl.probes.services import Check, cdi_folders, checkpoint, kubelet, network, registry, runtime
+from dractl.probes.root import SysRoot
+from dractl.probes.services import Check, State, cdi_folders, checkpoint, kubelet, network, registry, runtime
 from dractl.topology.levels import endpoints
 from dractl.topology.links import has_link, slow_links
+from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.units import show_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.probes.root import SysRoot
-    from dractl.probes.services import State
-    from dractl.topology.machine import Machine, PciDevice
 
 _LIBRARIES = (
     "usr/lib/x86_64-linux-gnu",

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from dractl.objects import items, mapping, text
 from dractl.probes.cdi import CDI_FOLDERS, cdi_files, device_names, specification
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from dractl.probes.root import SysRoot
+from dractl.probes.root import SysRoot
 
 State = Literal["ok", "missing", "warning", "unknown"]
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dractl.cluster.devices import Holder
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, TAKEN, InUse, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.constraints import ConstraintConflict
 from dractl.reasons.devices import Tainted
-from dractl.reasons.phrases import Scope, plural
-
-if TYPE_CHECKING:
-    from dractl.cluster.devices import Holder
-    from dractl.reasons.phrases import Names
+from dractl.reasons.phrases import Names, Scope, plural
 
 
 class AllNeedsFree(InUse, frozen=True, kw_only=True):

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from dractl.cluster.devices import Holder
 from dractl.cluster.paste import command
-from dractl.reasons.next_step import NextStep
-from dractl.reasons.phrases import Scope, by_whom, held_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.devices import Holder
-    from dractl.model.names import RequestRef
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.stops import Late, Stop
+from dractl.model.names import RequestRef
+from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.phrases import Names, Scope, by_whom, held_by
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.stops import Late, Stop
 
 C = TypeVar("C", bound="Cause")
 

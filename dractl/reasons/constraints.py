@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from dractl.cluster.devices import Holder
 from dractl.facts import driver, names
 from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.misfits import readable
-from dractl.reasons.next_step import DAEMONSETS, NextStep
-from dractl.reasons.phrases import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.devices import Holder
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names, Scope
+from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep
+from dractl.reasons.phrases import Names, Scope, plural
 
 
 class AttributeMissing(OfRequest, frozen=True, kw_only=True):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from dractl.cluster.devices import Holder
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, SEE_SLICES, TAKEN, Held, InUse, OfRequest, OfRequests, ReasonPage
-from dractl.reasons.next_step import NextStep
-from dractl.reasons.phrases import Scope, plural, times
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.devices import Holder
-    from dractl.reasons.next_step import Asked
-    from dractl.reasons.phrases import Names
+from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.phrases import Names, Scope, plural, times
 
 
 class DeviceInUse(InUse, frozen=True, kw_only=True):

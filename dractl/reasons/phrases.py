@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from dractl.allocation import CLAIM_NAME
+from dractl.cluster.devices import Holder
 from dractl.cluster.kubelet import seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dractl.cluster.devices import Holder
-    from dractl.model.names import RequestRef
+from dractl.model.names import RequestRef
 
 MOST = 4  # values that a message names
 _SPECIAL = f"/{CLAIM_NAME}"  # the scheduler's own claim for extended resources

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from dractl.alignment import Use
+from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
+from dractl.capacity.aligned import Aligned
 from dractl.facts.resources import hardware
 from dractl.report.alignment import STYLE, fleet_section
 from dractl.report.capacity_text import aligned_lines
 from dractl.report.page import bullets, page, table, texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from dractl.alignment import Use
-    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
-    from dractl.capacity.aligned import Aligned
 
 _MANY = 60  # nodes from which equal ones share a card
 _CARDS = 300  # cards at most: then nodes with the same numbers share one, and what is left is counted

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from dractl.alignment import Use
+from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
+from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
-from dractl.cluster.rights import WHOLE
-from dractl.explain.answer import plain
+from dractl.capacity.summaries import Amount, Partitions, Shared
+from dractl.cluster.devices import Holder
+from dractl.cluster.rights import WHOLE, Rights
+from dractl.explain.answer import Reason, plain
 from dractl.facts import current
 from dractl.report.alignment import constraint_json, use_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.alignment import Use
-    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
-    from dractl.capacity.aligned import Aligned
-    from dractl.capacity.summaries import Amount, Partitions, Shared
-    from dractl.cluster.devices import Holder
-    from dractl.cluster.rights import Rights
-    from dractl.explain.answer import Reason
 
 
 def devices(

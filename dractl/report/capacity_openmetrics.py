@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.alignment import Alignment, Use
-    from dractl.capacity import PluginRow, Stock
+from dractl.alignment import Alignment, Use
+from dractl.capacity import PluginRow, Stock
 
 
 def render(stock: Stock, plugins: Sequence[PluginRow], uses: Sequence[Use] = ()) -> str:

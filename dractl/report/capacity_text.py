@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from dractl.alignment import Use
+from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
+from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
+from dractl.explain.answer import Reason
 from dractl.model.order import natural
 from dractl.report.alignment import percent
+from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from dractl.alignment import Use
-    from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
-    from dractl.capacity.aligned import Aligned
-    from dractl.explain.answer import Reason
-    from dractl.report.canvas import Canvas
 
 Cells = tuple[str, ...]
 

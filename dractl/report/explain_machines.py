@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from dractl.explain import Explanation, Reason
+from dractl.explain.around.machines import Answer, Comparison
 from dractl.facts import current
+from dractl.report.canvas import Canvas
 from dractl.report.explain_json import as_json
 from dractl.report.plain import plural, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.explain import Explanation, Reason
-    from dractl.explain.around.machines import Answer, Comparison
-    from dractl.report.canvas import Canvas
 
 SCHEMA = "dractl/explain-machines/v1"
 _NAMED = 6  # machines in one line

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch, parse_target
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dractl.explain.answer import Explanation, Fix
-
+from dractl.explain.answer import Explanation, Fix
 
 _SHOWN = 5  # subjects and nodes
 # Their pods are made once: a change of the template does not reach them (JobSet, RayCluster, PyTorchJob, RayJob ...).

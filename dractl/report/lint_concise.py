@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dractl.lint.finding import Report
+from dractl.report.canvas import Canvas
 from dractl.report.lint_summary import STYLES
 from dractl.report.plain import printable
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Report
-    from dractl.report.canvas import Canvas
 
 
 def render(report: Report, canvas: Canvas) -> str:

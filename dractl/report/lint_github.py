@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dractl.lint.finding import Finding, Report
 from dractl.report.paths import relative
 from dractl.report.plain import printable
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Finding, Report
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 

@@ -6,12 +6,10 @@ import json
 import re
 from collections import Counter
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dractl.lint.finding import Finding, Report
 from dractl.report.paths import relative
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Finding, Report
 
 _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
 

@@ -4,13 +4,10 @@ passed."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from dractl.lint.finding import Finding, Report
 from dractl.report.plain import printable
-
-if TYPE_CHECKING:
-    from dractl.lint.finding import Finding, Report
 
 # Characters that XML 1.0 cannot contain, not even escaped.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

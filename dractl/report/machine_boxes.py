@@ -6,22 +6,18 @@ two devices on the smallest box that contains both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from msgspec import Struct
 
+from dractl.discovery.publication import Publication
 from dractl.report import machine_text as words
+from dractl.report.canvas import Canvas
 from dractl.topology import tree
 from dractl.topology.levels import endpoints, level, rank
-from dractl.topology.machine import PciDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dractl.discovery.publication import Publication
-    from dractl.report.canvas import Canvas
-    from dractl.topology.machine import Gpu, Machine, NumaNode
-    from dractl.topology.tree import Switch
+from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
+from dractl.topology.tree import Switch
 
 
 class Card(Struct, frozen=True):

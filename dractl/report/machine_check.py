@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from dractl.probes.services import Check, State
+from dractl.report.canvas import Canvas
 from dractl.report.plain import wrap
-
-if TYPE_CHECKING:
-    from dractl.probes.services import Check, State
-    from dractl.report.canvas import Canvas
 
 _MARKS: dict[State, tuple[str, str, str]] = {
     "ok": ("✓", "ok", "32"),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dractl.report.canvas import Canvas
+from dractl.topology.diff import Difference
 from dractl.topology.units import show_bytes
-
-if TYPE_CHECKING:
-    from dractl.report.canvas import Canvas
-    from dractl.topology.diff import Difference
 
 
 def render(differences: tuple[Difference, ...], names: tuple[str, str], canvas: Canvas) -> str:

@@ -7,22 +7,17 @@ the answer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from dractl.allocation.nodes import label_matches
 from dractl.cluster.state import at, map_at
-from dractl.model import NodeSelectorRequirement
+from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ResourceSlice
+from dractl.objects import Raw
 from dractl.scheduler.snapshot import REQUIRED, node_selector
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dractl.model import NodeSelector, NodeSelectorTerm, ResourceSlice
-    from dractl.objects import Raw
-
-    Labels = Mapping[str, str]
+Labels = Mapping[str, str]
 
 
 class Needed(Struct, frozen=True):

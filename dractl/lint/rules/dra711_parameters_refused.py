@@ -39,20 +39,16 @@ The pack of facts (configuration/) names each driver's own types and validation
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import Any
 
+from dractl.drivers.opaque import OpaqueFault
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.configs import opaque_parameters
+from dractl.lint.model import Run
 from dractl.lint.published import driver as published, judged
 from dractl.objects import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from dractl.drivers.opaque import OpaqueFault
-    from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
