@@ -35,8 +35,8 @@ def _number(text: str) -> Any:
 
 _DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_number)
 _LARGE = 16 * 1024 * 1024
-_SHOWN = 400  # faults of one document
 """Characters from which on a list is read item by item, and what its items have in common is shared."""
+_SHOWN = 400  # faults of one document
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _ITEM = msgspec.json.Decoder(float_hook=_number)
