@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +13,6 @@ from dractl.cluster import kubelet
 from dractl.cluster.devices import result_device
 from dractl.cluster.kubelet import Container, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
-from dractl.drivers.opaque import OpaqueFault
 from dractl.drivers.sharing import kind_for, kind_of, sharing_gate
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.fixes.tolerations import evicting, survives
@@ -22,6 +22,9 @@ from dractl.reasons import running
 from dractl.reasons.base import Cause
 from dractl.reasons.refusals import taint_text
 from dractl.scheduler.claims import PodClaim
+
+if TYPE_CHECKING:
+    from dractl.drivers.opaque import OpaqueFault  # the drivers' schemas need jsonschema
 
 _CONTAINERS = ("initContainers", "containers")
 # kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and what the kubelet does then. What

@@ -41,14 +41,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dractl.drivers.opaque import OpaqueFault
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.configs import opaque_parameters
 from dractl.lint.model import Run
 from dractl.lint.published import driver as published, judged
 from dractl.objects import text
+
+if TYPE_CHECKING:
+    from dractl.drivers.opaque import OpaqueFault  # the drivers' schemas need jsonschema
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
