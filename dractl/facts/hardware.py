@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from functools import cache
-from importlib.resources import as_file
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from dractl.facts import pack
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 Kind = Literal["nvidia", "amd", "intel", "nic", "nvme", "accelerator"]
 
@@ -91,14 +91,10 @@ def machines() -> tuple[str, ...]:
     return pack.current().entries("machines", ".yaml")
 
 
-def machine_file(name: str) -> AbstractContextManager[Path]:
-    """The file of a machine, for as long as the context lasts."""
-    return as_file(pack.current().folder.joinpath(f"machines/{name}.yaml"))
-
-
-def machines_folder() -> str:
-    """Where the files are, for people who want to read one."""
-    return str(pack.current().folder.joinpath("machines"))
+def machines_folder() -> Traversable:
+    """Where the files are."""
+    folder: Traversable = pack.current().folder.joinpath("machines")
+    return folder
 
 
 for _known in (products, mig_tables, machine_aliases, machines):

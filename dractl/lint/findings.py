@@ -155,7 +155,7 @@ def _advice(
         undecided=around.undecided,
         evidence=around.evidence,
     )
-    rules = [rule for rule in registry.checks() if terms.config.wants(rule.code)]
+    rules = [rule for rule in registry.checks(run) if terms.config.wants(rule.code)]
     found = [(rule, advice) for rule in rules for advice in rule.advice(run) if not _hidden(advice, around.files)]
     known = _known(run) if any(rule.devices for rule, _ in found) else {}
     return [

@@ -46,7 +46,7 @@ def _object(document: Document) -> ObjectRef:
 
 def from_broken(broken: Broken) -> Placed:
     """A document that could not be read."""
-    rule = registry.rules()["DRA001"]
+    rule = registry.rule_of("DRA001")
     finding = Finding(
         rule.code,
         rule.name,

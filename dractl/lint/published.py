@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl import facts
-from dractl.cel import Program
-from dractl.cel.lookups import Lookup
 from dractl.facts import hardware, pack
 from dractl.facts.images import running
 from dractl.lint.advice import Advice
@@ -18,6 +17,10 @@ from dractl.lint.finding import Confidence
 from dractl.lint.model import Claim, Manifest, Run
 from dractl.model.nearest import nearest_names
 from dractl.objects import Constraint, Expression, Request, items, mapping, text
+
+if TYPE_CHECKING:  # not for files without selectors
+    from dractl.cel import Program
+    from dractl.cel.lookups import Lookup
 
 ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
 

@@ -11,13 +11,13 @@ An "Example" that is a ``diff`` says "Use instead" too: what differs is marked, 
 
 Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the page is its docstring, and it has
 ``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
-``DEVICES = True`` only if it has devices to try it on, with ``FIELDS`` only if a claim or a class says one of them,
-with ``FOR`` only if one of these consumers of claims (:data:`CONSUMERS`) was named.
+``FIELDS`` only if a claim or a class says one of them, with ``FOR`` only if one of these consumers of claims
+(:data:`CONSUMERS`) was named. What is about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is
+imported where there is any; what loads CEL stands in ``selectors/`` or ``devices/``.
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -29,7 +29,7 @@ from msgspec import Struct
 from dractl.errors import UsageError
 from dractl.lint.advice import Advice
 from dractl.lint.finding import Severity
-from dractl.lint.model import Run
+from dractl.lint.model import PODS, Run
 from dractl.model.nearest import nearest
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
@@ -50,7 +50,17 @@ CONSUMERS = ("karpenter", "cluster-autoscaler", "kueue")
 DOCUMENTATION = ""
 """The address of the documentation site, without a slash at its end; empty until ``tools/set_address.py`` sets it."""
 
-_FOLDER = Path(__file__).parent / "rules"
+_RULES = Path(__file__).parent / "rules"
+_FOLDERS: dict[str, Callable[[Run], bool]] = {
+    "": lambda _: True,
+    "classes": lambda run: "DeviceClass" in run.kinds,
+    "consumers": lambda run: bool(run.consumers),
+    "devices": lambda run: run.devices is not None,
+    "pods": lambda run: not run.kinds.isdisjoint(PODS),
+    "selectors": lambda run: "selectors" in run.fields,
+    "slices": lambda run: "ResourceSlice" in run.kinds,
+}
+"""The folders of rules, and the runs for which their rules are imported."""
 
 
 class Rule(Struct, frozen=True):
@@ -108,16 +118,22 @@ class Rule(Struct, frozen=True):
         return text.partition("```yaml\n")[2].partition("```")[0]
 
 
+def checks(run: Run | None = None) -> tuple[Rule, ...]:
+    """The rules that have a check of their own, by code; those that may have something to say about a run."""
+    return _checks(tuple(folder for folder, concerns in _FOLDERS.items() if run is None or concerns(run)))
+
+
 @cache
-def checks() -> tuple[Rule, ...]:
-    """The rules that have a check of their own, by code."""
-    names = sorted(module.name for module in pkgutil.iter_modules([str(_FOLDER)]) if module.name.startswith("dra"))
-    return tuple(map(_of_module, names))
+def _checks(folders: tuple[str, ...]) -> tuple[Rule, ...]:
+    paths = [path for folder in folders for path in (_RULES / folder).glob("dra*.py")]
+    return tuple(map(_of_module, sorted(paths, key=lambda path: path.name)))
 
 
-def _of_module(name: str) -> Rule:
-    module = import_module(f"dractl.lint.rules.{name}")
-    code, _, called = name.partition("_")
+@cache
+def _of_module(path: Path) -> Rule:
+    folder = path.parent.relative_to(_RULES).parts
+    module = import_module(".".join(("dractl.lint.rules", *folder, path.stem)))
+    code, _, called = path.stem.partition("_")
     return Rule(
         code.upper(),
         called.replace("_", "-"),
@@ -125,8 +141,8 @@ def _of_module(name: str) -> Rule:
         (module.__doc__ or "").strip(),
         check=module.check,
         kinds=module.KINDS,
-        devices=getattr(module, "DEVICES", False),
-        fields=getattr(module, "FIELDS", ()),
+        devices="devices" in folder,
+        fields=getattr(module, "FIELDS", ("selectors",) if "selectors" in folder else ()),
         consumers=getattr(module, "FOR", ()),
     )
 
@@ -142,20 +158,29 @@ def _of_page(path: Path) -> Rule:
 
 
 @cache
+def _pages() -> dict[str, Rule]:
+    return {path.stem: _of_page(path) for path in _RULES.glob("DRA*.md")}
+
+
+@cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in order."""
-    pages = map(_of_page, _FOLDER.glob("DRA*.md"))
-    return {rule.code: rule for rule in sorted((*checks(), *pages), key=lambda rule: rule.code)}
+    return {rule.code: rule for rule in sorted((*checks(), *_pages().values()), key=lambda rule: rule.code)}
+
+
+def rule_of(code: str) -> Rule:
+    """The rule with a code."""
+    return _pages().get(code) or _of_module(next(_RULES.rglob(f"{code.lower()}_*.py")))
 
 
 @cache
 def _by_violation() -> dict[str, Rule]:
-    return {violation: rule for rule in rules().values() for violation in rule.violations}
+    return {violation: rule for rule in _pages().values() for violation in rule.violations}
 
 
 def for_violation(violation: str) -> Rule:
     """The rule that reports a violation of this id; DRA199 if it has no rule of its own."""
-    return _by_violation().get(violation) or rules()["DRA199"]
+    return _by_violation().get(violation) or rule_of("DRA199")
 
 
 def find(text: str) -> Rule | None:

@@ -93,7 +93,7 @@ class _Note:
                 yield self._finding("DRA901", f"{name} finds nothing {where}", "remove it from the comment")
 
     def _finding(self, code: str, message: str, hint: str) -> Finding:
-        rule, ignore = registry.rules()[code], self.ignore
+        rule, ignore = registry.rule_of(code), self.ignore
         place = Position(self.source.name, ignore.line, ignore.column, ignore.line, ignore.end_column)
         excerpt = self.source.line(ignore.line)
         return Finding(

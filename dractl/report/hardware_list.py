@@ -18,7 +18,7 @@ def to_json() -> str:
     machines = [_machine(name) for name in names.every()]
     known = [{"name": product.name, "kind": product.kind} for product in products().values()]
     return json.dumps(
-        {"schema": SCHEMA, "folder": hardware.machines_folder(), "machines": machines, "products": known},
+        {"schema": SCHEMA, "folder": str(hardware.machines_folder()), "machines": machines, "products": known},
         indent=1,
         ensure_ascii=False,
     )

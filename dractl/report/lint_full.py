@@ -19,7 +19,7 @@ def render(report: Report, canvas: Canvas) -> str:
 
 def explained(report: Report) -> str:
     """Where rules are explained whose page has no address; empty if there are none."""
-    codes = sorted({finding.code for finding in report.findings if not registry.rules()[finding.code].page})
+    codes = sorted({finding.code for finding in report.findings if not registry.rule_of(finding.code).page})
     if len(codes) < 2:
         return f"`dractl rule {codes[0]}` explains the rule" if codes else ""
     return f"`dractl rule CODE` explains a rule: {', '.join(codes)}"
@@ -54,7 +54,7 @@ def _finding(finding: Finding, canvas: Canvas) -> str:
         lines += _note(finding.help, "help", canvas, margin)
     if finding.fix:
         lines += _note(finding.fix.title + ("" if finding.fix.safe else " (not safe)"), "fix", canvas, margin)
-    page = registry.rules()[finding.code].page
+    page = registry.rule_of(finding.code).page
     if page:
         lines += _note(page, "page", canvas, margin)
     if finding.origin:

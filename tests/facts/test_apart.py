@@ -71,8 +71,8 @@ def tables(tree: ast.Module) -> Iterator[list[str]]:
 NUMBERED = {"cel/compiler.py", "cel/cost.py", "cel/declarations.py", "cel/evaluation.py"}
 """What cel-go and Kubernetes' CEL libraries of a release do, beside functions.json. Nothing is added here."""
 TABLES = {
-    "lint/rules/dra603_domain_is_an_attribute.py": {"model", "productName", "memory", "vendor"},
-    "lint/rules/dra767_unequal_devices_in_pool.py": {"type", "model", "productName", "profile"},
+    "lint/rules/selectors/dra603_domain_is_an_attribute.py": {"model", "productName", "memory", "vendor"},
+    "lint/rules/consumers/dra767_unequal_devices_in_pool.py": {"type", "model", "productName", "profile"},
 }
 """Words of many drivers, by which a mistake is recognised: no driver's attributes."""
 

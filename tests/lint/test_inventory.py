@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dractl.lint.model import Manifest, Run
-from dractl.lint.rules import dra606_contradictory_selectors as dra606
+from dractl.lint.rules.selectors import dra606_contradictory_selectors as dra606
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.releases import COMPARED

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
+from importlib.resources import as_file
 from typing import Any
 
 from dractl.drivers import reported
@@ -197,7 +198,7 @@ def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) ->
 @cache
 def load(name: str) -> Layout:
     """The layout of a machine that names.canonical knows."""
-    with hardware.machine_file(names.canonical(name) or name) as path:
+    with as_file(hardware.machines_folder().joinpath(f"{names.canonical(name) or name}.yaml")) as path:
         return read(str(path))
 
 

@@ -37,12 +37,15 @@ The catalogues of dractl/drivers, each with its driver's source
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dractl.cel.lookups import Lookup
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.model import Run
 from dractl.lint.published import driver, in_domain, judged, nearest_published, published_here
 from dractl.objects import Expression, text
+
+if TYPE_CHECKING:  # not for files without selectors
+    from dractl.cel.lookups import Lookup
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

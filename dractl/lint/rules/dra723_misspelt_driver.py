@@ -42,10 +42,10 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDriverN
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dractl.cel import Program
 from dractl.facts.resources import drivers_of
 from dractl.lint.advice import Advice, Replacement
 from dractl.lint.model import Manifest, Run
@@ -54,6 +54,9 @@ from dractl.model.nearest import nearest_names
 from dractl.objects import Expression, items, mapping, text
 from dractl.validation.formats import subdomain_errors
 from dractl.validation.violation import Path
+
+if TYPE_CHECKING:  # not for files without selectors
+    from dractl.cel import Program
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")

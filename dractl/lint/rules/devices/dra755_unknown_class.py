@@ -24,7 +24,6 @@ from dractl.lint.names import meant
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
-DEVICES = True
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -48,7 +48,6 @@ from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 _WORDS = {"attributes": "attribute", "capacity": "capacity"}
 
 

@@ -25,7 +25,6 @@ from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-DEVICES = True
 
 
 def check(run: Run) -> Iterator[Advice]:

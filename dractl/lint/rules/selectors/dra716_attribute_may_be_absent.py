@@ -49,7 +49,6 @@ from dractl.lint.published import Read, Row, pinned, reads
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 # Conditions that differ among the devices of one node; others are those of a driver's options.
 _VARIES = ("where ", "of PCI functions", "of virtual functions")

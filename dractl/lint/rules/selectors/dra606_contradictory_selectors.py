@@ -55,7 +55,6 @@ from dractl.objects import Expression
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 Value = tuple[str, Any]
 

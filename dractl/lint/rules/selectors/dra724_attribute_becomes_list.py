@@ -46,7 +46,6 @@ from dractl.lint.published import reads
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -26,7 +26,6 @@ from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-DEVICES = True
 
 
 def check(run: Run) -> Iterator[Advice]:

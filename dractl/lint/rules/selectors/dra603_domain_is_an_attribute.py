@@ -43,7 +43,6 @@ from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

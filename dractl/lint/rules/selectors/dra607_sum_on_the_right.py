@@ -61,7 +61,6 @@ from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 _ENDS = {
     "_==_": "== with a sum of quantities on the right is an error on every device",

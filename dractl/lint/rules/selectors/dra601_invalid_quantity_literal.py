@@ -45,7 +45,6 @@ from dractl.manifests.documents import Path
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

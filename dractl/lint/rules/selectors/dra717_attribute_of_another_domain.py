@@ -46,7 +46,6 @@ from dractl.lint.standard import meant_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -42,7 +42,6 @@ from dractl.lint.published import driver_at, in_domain
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -73,7 +73,6 @@ from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

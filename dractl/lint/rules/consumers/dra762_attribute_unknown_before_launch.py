@@ -43,13 +43,16 @@ pkg/scheduling/dynamicresources/constraint.go (2266468); kubernetes/autoscaler c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dractl.cel.lookups import Lookup
 from dractl.facts.consumers import consumers
 from dractl.lint.advice import Advice
 from dractl.lint.model import Run
 from dractl.lint.published import wanted
 from dractl.objects import Expression, items, mapping, text
+
+if TYPE_CHECKING:  # not for files without selectors
+    from dractl.cel.lookups import Lookup
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "Pod template")

@@ -32,7 +32,6 @@ from dractl.objects import Request, mapping, quantity, text
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
-DEVICES = True
 _WIDER = f"{STANDARD_DOMAIN}/numaNode"
 
 

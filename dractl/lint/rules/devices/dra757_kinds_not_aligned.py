@@ -48,7 +48,6 @@ from dractl.objects import Request
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
-DEVICES = True
 
 _ROOT = "resource.kubernetes.io/pcieRoot"
 _ACCELERATORS = ("gpu", "tpu", "neuron", "gaudi")

@@ -50,7 +50,6 @@ from dractl.model import Device, Version
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 _SAMPLES: dict[str, Any] = {
     "string": "x", "int": 1, "bool": True, "version": "1.2.3", "strings": ["x"], "ints": [1]

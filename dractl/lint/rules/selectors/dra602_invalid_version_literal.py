@@ -44,7 +44,6 @@ from dractl.model import Version
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
-FIELDS = ("selectors",)
 
 
 def check(run: Run) -> Iterator[Advice]:

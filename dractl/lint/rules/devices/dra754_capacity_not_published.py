@@ -25,7 +25,6 @@ from dractl.objects import mapping, quantity
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
-DEVICES = True
 FIELDS = ("capacity",)
 
 

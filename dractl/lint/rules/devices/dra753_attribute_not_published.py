@@ -27,7 +27,6 @@ from dractl.objects import Constraint, text
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
-DEVICES = True
 FIELDS = ("constraints",)
 
 
