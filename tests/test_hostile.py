@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -288,6 +289,22 @@ def test_many_devices_of_many_nodes_end_undecided(
     file = dump(tmp_path, *nodes, published("pool", devices, perDeviceNodeSelection=True), template)
     assert main(["fit", "template/t", "-n", "ml", "-f", file, "--isolated"]) == 0
     assert "at least 5 more copies fit: the search ended undecided" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("nodes", [16, 128, 2048])
+def test_2048_devices_that_choose_their_nodes(nodes: int, tmp_path: Path) -> None:
+    """The number of copies that are found in time is no more than a lower bound; without a copy it would be wrong."""
+    devices = [{"name": f"d{number}", "nodeName": f"n{number % nodes}"} for number in range(2048)]
+    pool = {"name": "pool", "generation": 1, "resourceSliceCount": 16}
+    slices = [
+        published(f"s{at}", devices[at : at + 128], perDeviceNodeSelection=True, pool=pool)
+        for at in range(0, 2048, 128)
+    ]
+    template = described("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}})
+    file = dump(tmp_path, *[worker(f"n{number}") for number in range(nodes)], *slices, template)
+    done = bounded("fit", "template/t", "-n", "ml", "-f", file, "--isolated")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"at least [1-9][0-9]* more cop(y fits|ies fit): the search ended undecided", done.stdout)
 
 
 @pytest.mark.parametrize("allocatable", [True, False])

@@ -382,6 +382,8 @@ class Builder:
         """Results of selectors, binding conditions and the devices' own node selection for a pool's devices."""
         answers: list[Answer | str] = list(self.matcher.ask_pool(criteria, pool))
         everywhere = not any(item.spec.per_device_node_selection for item in pool.slices)
+        if everywhere and self.devices.binding:
+            return answers
         reached = () if everywhere else reached_from(self.devices.node, pool)
         for offset, candidate in enumerate(pool.devices):
             if self.devices.hiding_gate(candidate.device) is not None:

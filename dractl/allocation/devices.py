@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import cast
 
 from msgspec import Struct
 
@@ -29,6 +30,33 @@ class Offer(Struct, frozen=True):
 
     candidate: PoolDevice | None
     pool: Pool
+
+
+class _Marks(Struct, frozen=True):
+    """What is known of a pool's devices on every node: those that can be shared, that consume counters, that skip
+    operations of the node, and that have taints; whether any has a capacity."""
+
+    offers: list[Offer]
+    multi: int
+    charging: int
+    operating: int
+    tainting: int
+    sized: bool
+
+
+def _marks(pool: Pool) -> _Marks:
+    marks = pool.memory.get("marks")
+    if marks is None:
+        devices = [(1 << at, candidate.device.mapping) for at, candidate in enumerate(pool.devices)]
+        marks = pool.memory["marks"] = _Marks(
+            [Offer(candidate, pool) for candidate in pool.devices],
+            sum(bit for bit, device in devices if device.get("allowMultipleAllocations")),
+            sum(bit for bit, device in devices if device.get("consumesCounters")),
+            sum(1 << at for at, candidate in enumerate(pool.devices) if candidate.slice.spec.skip_node_operations),
+            sum(bit for bit, device in devices if device.get("taints")),
+            any(device.get("capacity") for _, device in devices),
+        )
+    return cast("_Marks", marks)
 
 
 class NodeDevices:
@@ -62,29 +90,29 @@ class NodeDevices:
             if pool.incomplete and not behaviour.lenient_pools:
                 continue
             self.base[position] = len(self.offers)
-            self.offers.extend([Offer(candidate, pool) for candidate in pool.devices])
-        self.held = self.multi = self.charging = self.operating = self.sharing = 0
-        has_capacity = False
-        for number, offer in enumerate(self.offers):
-            candidate = offer.candidate
-            if candidate is None:
-                continue
-            bit = 1 << number
-            mapping = candidate.device.mapping
-            if candidate.id in state.devices:
-                self.held |= bit
+            self.offers.extend(_marks(pool).offers)
+        self.held = self.multi = self.charging = self.operating = self.sharing = self.tainting = 0
+        sized = False
+        for position, first in self.base.items():
+            marks = _marks(pools[position])
+            sized = sized or marks.sized
+            self.charging |= marks.charging << first
+            self.operating |= marks.operating << first
+            self.tainting |= marks.tainting << first
             if self.consumable:
-                if mapping.get("allowMultipleAllocations"):
-                    self.multi |= bit
-                    if candidate.id in state.capacity or (strict and candidate.id in state.shared):
-                        self.sharing |= bit
-                if mapping.get("capacity"):
-                    has_capacity = True
-            if mapping.get("consumesCounters"):
-                self.charging |= bit
-            if candidate.slice.spec.skip_node_operations:
-                self.operating |= bit
-        self.capacity_matters = self.consumable and (has_capacity or bool(self.multi))
+                self.multi |= marks.multi << first
+        if state.devices or self.multi:
+            for number, offer in enumerate(self.offers):
+                candidate = offer.candidate
+                if candidate is None:
+                    continue
+                if candidate.id in state.devices:
+                    self.held |= 1 << number
+                if self.multi >> number & 1 and (
+                    candidate.id in state.capacity or (strict and candidate.id in state.shared)
+                ):
+                    self.sharing |= 1 << number
+        self.capacity_matters = self.consumable and (sized or bool(self.multi))
         self._consumed: dict[tuple[int, str, str | None], Mapping[str, Quantity] | Unfit | CapacityFault] = {}
 
     def __len__(self) -> int:
@@ -122,7 +150,7 @@ class NodeDevices:
     def taint(self, number: int, tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
         """The first taint of a device that excludes it for a request."""
         candidate = self.offers[number].candidate
-        if candidate is None or not candidate.device.mapping.get("taints"):
+        if candidate is None or not self.tainting >> number & 1:
             return None
         if not self.features.enabled("DRADeviceTaints"):
             return None
@@ -133,8 +161,8 @@ class NodeDevices:
         if not self.features.enabled("DRADeviceTaints"):
             return 0
         found = 0
-        for number in range(len(self.offers)):
-            if self.taint(number, tolerations) is not None:
+        for number in range(self.tainting.bit_length()):
+            if self.tainting >> number & 1 and self.taint(number, tolerations) is not None:
                 found |= 1 << number
         return found
 

@@ -102,6 +102,7 @@ class SliceIndex:
         self._by_pool: dict[PoolID, list[int]] = {}
         self._built: dict[Hashable, Pool] = {}
         self._ignored: dict[int, bool] = {}
+        self._named: dict[int, dict[str | None, list[tuple[int, Device]]]] = {}  # devices of a slice by their node
         self._gathered: dict[Hashable, tuple[Pool, ...]] = {}
         for number, slice_ in enumerate(self.slices):
             spec = slice_.spec
@@ -175,7 +176,12 @@ class SliceIndex:
             raise _unparsable(slice_, f"slice {slice_.metadata.name}", fault) from None
         if not spec.per_device_node_selection:
             return False
-        for device in spec.devices:
+        named = self._named.get(number)
+        if named is None:
+            named = self._named[number] = {}
+            for position, device in enumerate(spec.devices):
+                named.setdefault(device.node_name, []).append((position, device))
+        for _, device in sorted([*named.get(node.metadata.name, ()), *named.get(None, ()), *named.get("", ())]):
             try:
                 if node_matches(node, device.node_name, device.all_nodes, device.node_selector):
                     return True

@@ -214,7 +214,7 @@ def _in_turn(
         attempt = scheduler.pod(pod, recreated=True)
         free = free_nodes(attempt)
         attempts += max(1, len(attempt.nodes)) * each + max(0, copies - filled.copies - _EASY[1])
-        if filled.undecided or not free or attempt.late is not None or attempts > budget:
+        if filled.undecided or not free or attempt.late is not None or (attempts > budget and copies):
             undecided = filled.undecided or bool(free and attempt.late is None)
             return Fit(subject, copies, _counted(scheduler.nodes, nodes), scheduler.state, attempt, undecided)
         chosen = min(free, key=lambda node: (len(nodes.get(node.name, ())), node.name))
