@@ -114,6 +114,10 @@ def test_a_completion_replaces_the_word_before_the_position() -> None:
         (CEL + 'device.attributes["gpu.nvidia.com"].archi|tecture == "Hopper"', ["string", '`"Hopper"`']),
         (CEL + 'device.attributes["gpu.nvidia.com"].add|ressingMode == "HMM"', ["since driver version 25.12 ("]),
         (CEL + 'device.attributes["gpu.nvidia.com"].ind|ex == 0', ["removed in 25.8 (v25.8.0"]),
+        (
+            CEL + 'device.attributes["resource.kubernetes.io"].numa|Node == 0',
+            ["may be absent: only where the function has a NUMA node", "a list with DRAListTypeAttributes"],
+        ),
         (CEL + 'device.driver == "gpu.nv|idia.com"', ["NVIDIA GPUs and MIG devices"]),
         (REQUEST + "        deviceClassName: mig.nv|idia.com", ["device.driver"]),
         (REQUEST + "        toler|ations: []", ["DeviceToleration", "since Kubernetes 1.33", "DRADeviceTaints"]),

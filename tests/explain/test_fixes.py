@@ -246,6 +246,18 @@ def test_the_near_extended_resource_is_meant() -> None:
     assert resources == {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
 
 
+@pytest.mark.parametrize(("free", "left"), [(5, 2), (4, 1)])
+def test_of_two_containers_one_asks_for_less_of_an_extended_resource(free: int, left: int) -> None:
+    waiting = extended("nvidia.com/gpu")
+    waiting["spec"]["containers"] = [
+        {"name": name, "image": "x", "resources": {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}}
+        for name in ("a", "b")
+    ]
+    cards = gpus("node-1", *(f"gpu-{number}" for number in range(free)))
+    answer = explain("pod/p", providing(GPU, "nvidia.com/gpu"), node("node-1"), cards, waiting)
+    assert titles(answer)[0] == f"lower nvidia.com/gpu from 3 to {left}"
+
+
 def test_a_class_of_another_vendor_does_not_provide_it() -> None:
     answer = explain("pod/p", GPU, *CARDS, extended("example.com/fpga"))
     assert (answer.reasons[0].code, answer.fixes) == ("node-filter", ())

@@ -40,6 +40,18 @@ def test_a_misspelt_domain_finds_the_right_one() -> None:
     assert wrong.nearest == "resource.kubernetes.io/pcieRoot"
 
 
+def test_a_name_that_nobody_publishes_comes_before_values() -> None:
+    devices, lost = devices_of(device("gpu-0", architecture="Ampere", productName="A100"))
+    wrong = misfit(devices, f"{HOPPER} && device.attributes['gpu.nvidia.com'].productNam == 'H100'", lost)
+    assert (wrong.nearest, wrong.found) == ("gpu.nvidia.com/productName", ())
+
+
+@pytest.mark.parametrize(("text", "drivers"), [("device.driver == 'gpu.amd.com'", ("gpu.nvidia.com",)), ("false", ())])
+def test_drivers_are_counted_where_the_driver_is_compared(text: str, drivers: tuple[str, ...]) -> None:
+    devices, lost = devices_of(device("gpu-0"))
+    assert misfit(devices, text, lost).found == drivers
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

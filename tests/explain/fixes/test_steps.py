@@ -78,6 +78,25 @@ def test_many_pods_of_a_deployment_are_restarted() -> None:
     assert found[-1] == "kubectl rollout restart deployment/web -n ml"
 
 
+def test_a_job_is_suspended_where_all_its_pods_end() -> None:
+    """pkg/controller/job counts a pod that is deleted as failed, and not one that a suspension ends."""
+    count = {"op": "replace", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 2}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "web", "namespace": "ml", "uid": "uid-web"},
+        "spec": {"template": {"spec": {"containers": [{"name": "main", "image": "x"}]}}},
+    }
+    change, about = Patch("ResourceClaimTemplate/ml/t", (count,)), made("web-0", "Job/web")
+    found = commands(change, about=about, objects=(template("t", request("r", DRIVER)), job))
+    assert [command.split(" -p ")[0] for command in found[-3:]] == [
+        "kubectl patch job web -n ml",
+        "kubectl wait --for=condition=Suspended job web -n ml --timeout=60s",
+        "kubectl patch job web -n ml",
+    ]
+    assert not any("delete pod" in command for command in found)
+
+
 def test_nothing_can_be_applied_to_what_an_operator_makes() -> None:
     change = Patch("Pod/ml/p", ({"op": "remove", "path": "/spec/nodeSelector"},))
     assert commands(change, about={**made("p", "RayCluster/web")}) == []
