@@ -19,6 +19,7 @@ from dractl.cli import common, completing, driver_options, published, source, te
 from dractl.cli.source import Cluster
 from dractl.cluster import paste
 from dractl.cluster.devices import Devices
+from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import LabelSelector, parse
 from dractl.cluster.sources import recognized, sort_out
 from dractl.cluster.state import ClusterState, key_of, map_at, maps_at, text_at
@@ -124,6 +125,7 @@ def command(
     output: Output = "table",
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,
     color: common.Color = "auto",
 ) -> None:
     """List the devices of the cluster: which are free, who holds the others, and what needs cleaning up.
@@ -135,6 +137,8 @@ def command(
     """
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
+    if verbose and output == "table":
+        output = "wide"
     common.choose("--by", by, GROUPS)
     if selector is not None:
         terminal.notice("--selector is called --cel, and goes with the next release")
@@ -262,8 +266,9 @@ def _report(
     if output == "name":
         return "\n".join(str(row.id) for row in stock.devices)
     if output == "wide":
-        return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node))
-    return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by)
+        now = newest_of(cluster.state)
+        return capacity_text.wide(stock, faults, canvas, _hidden(cluster), _uses(cluster, node), now)
+    return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by, release=cluster.release)
 
 
 def _held(state: ClusterState, namespace: str | None, labels: LabelSelector | None, row: DeviceRow) -> bool:

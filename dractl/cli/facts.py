@@ -20,7 +20,7 @@ from dractl.manifests import load
 from dractl.model.releases import caveat
 from dractl.report import facts_text
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "yaml")
 
 Files = Annotated[
     list[str] | None,
@@ -64,11 +64,11 @@ def command(
         objects += [value for kind in live.kinds for value in live.all(kind).values()]
         release = live.release
     said = summary(facts.current(), _day(as_of), objects, release, caveat(release))
-    if output == "json":
-        common.write_report(json.dumps(said.to_json(), indent=1, ensure_ascii=False), output_file)
+    if common.kind_of(output) == "json":
+        text = json.dumps(said.to_json(), indent=1, ensure_ascii=False)
     else:
-        canvas = terminal.canvas()
-        common.write_report(facts_text.render(said, canvas, every=verbose > 0), output_file)
+        text = facts_text.render(said, terminal.canvas(), every=verbose > 0)
+    common.write_answer(text, output, output_file)
 
 
 def _live(context: str | None, kubeconfig: str | None) -> ClusterState:

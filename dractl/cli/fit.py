@@ -19,7 +19,7 @@ from dractl.cli import common, completing, driver_options, published, source, te
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.state import GROUPS, maps_at, text_at
+from dractl.cluster.state import GROUPS, at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
@@ -138,7 +138,9 @@ def command(
     if (name is None) == (shapes is None):
         given = "both a shape and --shapes are given" if name else "name one shape or object to place, or --shapes"
         raise UsageError(given, hint="dractl fit gpu=2,nic=1")
-    own = [name] if name is not None and Path(name).is_file() else []
+    own = [name] if name and Path(name).exists() else []
+    written = sources.state_of(sources.Sources((), tuple(own)), namespace=namespace) if own else None
+    cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
     added = [*(add or []), *(hardware or [])]
     for spec in added:
         published.check("--hardware" if spec in (hardware or []) else "--add", spec.partition("*")[0])
@@ -149,7 +151,7 @@ def command(
     configured = driver_options.configured(driver, driver_version, driver_option, added)
     cluster = source.read(
         [],
-        [*files, *own] if files or devices or hardware else files,
+        [*files, *own] if files or devices or hardware or cluster_too else files,
         devices or [],
         namespace=namespace,
         everywhere=namespace is None,
@@ -165,7 +167,10 @@ def command(
     )
     state = _changed(cluster, without or [], added, node, configured)
     names = _several(shapes) if shapes else _shapes(name or "")
-    subjects = [_subject(cluster, state, one.strip(), own, constrained=not aligned) for one in names]
+    if own and written is not None:
+        subjects = [_of_file(state, own[0], written)]
+    else:
+        subjects = [_subject(cluster, state, one.strip(), constrained=not aligned) for one in names]
     for one in subjects:
         _tell_of_group(one)
         _tell_of_shared(one)
@@ -205,10 +210,7 @@ def _aligned(cluster: Cluster, found: Fit) -> Aligned:
         return aligned_of(found, cluster.features, tell)
 
 
-def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str], *, constrained: bool) -> Copies:
-    if own:
-        return _of_file(cluster, state, own[0])
-
+def _subject(cluster: Cluster, state: ClusterState, name: str, *, constrained: bool) -> Copies:
     shape = spread(name)
     if is_shape(state, shape):
         return of_shape(state, cluster.features, shape, cluster.namespace or "default", constrained=constrained)
@@ -218,15 +220,22 @@ def _subject(cluster: Cluster, state: ClusterState, name: str, own: list[str], *
 _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 
 
-def _of_file(cluster: Cluster, state: ClusterState, path: str) -> Copies:
-    """The workload or pod of a file, else its template, else its claim; the file's objects are added to the
-    cluster's."""
-    written = sources.state_of(sources.Sources((), (path,)), namespace=cluster.namespace)
+def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
+    """The workload or pod that is ``written`` in a file, else its template, else its claim; the file's objects are
+    added to the cluster's. Raises UsageError where a file has a cluster and several of them."""
     others = [kind for kind in written.kinds if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")]
     pods = [kind for kind in others if kind == "Pod" or kind not in _known_kinds()]
-    for kind in (*pods, *_ORDER):
-        for key in written.all(kind):
-            return copies.of_object(state.merged(written), kind, key)
+    if any(map(written.has, ("Node", "ResourceSlice"))):
+        pods = [kind for kind in pods if kind != "Pod"]  # those that run there
+    every = [(kind, key, value) for kind in (*pods, *_ORDER) for key, value in written.all(kind).items()]
+    found = [
+        (kind, key) for kind, key, value in every if kind != "ResourceClaim" or not at(value, "status", "allocation")
+    ]
+    if len(found) > 1 and written.has("Node"):
+        there = ", ".join(f"{kind.lower()}/{key[1]}" for kind, key in found[:5])
+        raise UsageError(f"{path} has several objects to place", hint=f"name one, with -f {path}: {there}")
+    for kind, key in found[:1]:
+        return copies.of_object(state.merged(written), kind, key)
     raise InputError(
         "nothing in it can be placed", place=path, hint="fit accepts a template, a claim, a pod or a workload"
     )
@@ -338,7 +347,7 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
         return capacity_html.shapes(found, inventory(cluster.state, cluster.features), cluster.about)
     rest = _rest(cluster, found[0], pack)
     stock = inventory(found[0].state, cluster.features)
-    stops = [reason.short for reason in rest.stops]
+    stops = capacity_text.stopped(rest.stops)
     stops += [f"kube-scheduler ends {', '.join(pods)} on {node} for it" for node, pods in found[0].preempts[:4]]
     return capacity_html.fit(found[0], stock, stops, rest.left, rest.most, near[0], cluster.about)
 

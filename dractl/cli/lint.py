@@ -277,6 +277,7 @@ def command(
     if watch:
         _watch(job, outputs[0])
     report, changes, errors = _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
+    report = replace(report, release_from=common.release_from(kubernetes_version, settings, environment))
     if diff:
         changed = _show_diff(changes, output_file)
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)

@@ -36,6 +36,10 @@ UnsafeFixes = Annotated[
     bool, Option("--unsafe-fixes", help="Also offer fixes that may change the meaning as quick fixes.")
 ]
 
+Quiet = Annotated[bool, Option("--quiet", "-q", hidden=True)]
+Verbose = Annotated[int, Option("--verbose", "-v", count=True, hidden=True)]
+Color = Annotated[str, Option("--color", hidden=True)]
+
 
 def command(
     unsafe_fixes: UnsafeFixes = False,
@@ -43,9 +47,9 @@ def command(
     feature_gates: common.FeatureGates = None,
     config: common.Config = None,
     isolated: common.Isolated = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
-    color: common.Color = "auto",
+    quiet: Quiet = False,
+    verbose: Verbose = 0,  # noqa: ARG001 - what editors pass to every subcommand
+    color: Color = "auto",
 ) -> None:
     """Serve editors over standard input and output, by the Language Server Protocol.
 

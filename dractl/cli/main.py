@@ -97,11 +97,14 @@ def _give_up_output() -> None:
 def _command(words: list[str]) -> int:
     """Runs one command line. Raises OSError if standard output cannot be written."""
     terminal.prepare_streams()
+    terminal.forget_asides()
     try:
         for said in facts.use(named(words, os.environ)):
             terminal.notice(said)
         code = _invoke(words)
+        terminal.tell_asides()
     except typer.Exit as done:
+        terminal.tell_asides()
         return done.exit_code
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)

@@ -22,7 +22,7 @@ from dractl.model import Target
 from dractl.model.releases import GATES
 from dractl.report.objects import to_yaml
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "yaml")
 _DOMAINS = (
     b"nvidia.com/", b"amd.com/", b"intel.com/", b"habana.ai/", b"amazonaws.com/", b"amazon.com/", b"google.com/tpu",
     b"sriov", b"rebellions.ai/", b"tenstorrent.com/",
@@ -159,7 +159,7 @@ def _report(
     remarks = [] if keep else [remark for item in migrated for remark in item.remarks]
     skipped = [item for item in inputs.skipped if not item.unread and _mentions(item.file)]
     diffs = {change.name: fixing.diff(change) for change in changes}
-    if output == "json":
+    if common.kind_of(output) == "json":
         report = {
             "schema": "dractl/migrate/v1",
             "facts": current().to_json(),
@@ -172,7 +172,7 @@ def _report(
             "classes": list(classes),
             "notes": list(notes),
         }
-        common.write_report(json.dumps(report, indent=2, ensure_ascii=False), file)
+        common.write_answer(json.dumps(report, indent=2, ensure_ascii=False), output, file)
         return
     terminal.write_utf8()
     if keep:

@@ -59,7 +59,7 @@ def described(
     machine."""
     found = machine(spec)
     for note in found.notes:
-        terminal.notice(f"{spec}: {note.message}")
+        terminal.aside(f"{spec}: {note.message}")
     configured = configured or Configured(tuple(drivers))
     settings, wanted = settings_of(spec, found, configured), drivers or configured.drivers
     return _of_machine(found, node_name(spec), f"--hardware {spec}", target, wanted, settings, configured.versions)

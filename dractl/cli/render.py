@@ -152,7 +152,7 @@ def _machine(sysfs_root: Path | None, snapshot: Path | None, hardware: str | Non
 
     found = machine(hardware)
     for note in found.notes:
-        terminal.notice(f"{hardware}: {note.message}")
+        terminal.aside(f"{hardware}: {note.message}")
     return found
 
 

@@ -19,7 +19,7 @@ from dractl.reasons.base import ReasonPage
 from dractl.reasons.registry import REASONS
 from dractl.report import driver_catalogue
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "yaml")
 _ALL = "`dractl rule` lists every code and name"
 
 Name = Annotated[
@@ -51,19 +51,19 @@ def command(
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
-        common.write_report(_driver(name, output), output_file)
+        common.write_answer(_driver(name, common.kind_of(output)), output, output_file)
         return
 
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
     rules = [] if name in REASONS else _chosen(name)
-    if output == "json":
+    if common.kind_of(output) == "json":
         pages = {"rules": [_json(rule) for rule in rules], "reasons": [_reason_json(reason) for reason in reasons]}
         text = json.dumps({"schema": "dractl/rules/v1", **pages}, indent=1)
     elif len(rules) + len(reasons) == 1:
         text = _page(rules[0]) if rules else _reason_page(reasons[0])
     else:
         text = _list(rules, reasons)
-    common.write_report(text, output_file)
+    common.write_answer(text, output, output_file)
 
 
 def _driver(name: str, output: str) -> str:

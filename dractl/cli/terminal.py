@@ -131,6 +131,25 @@ def notice(message: str) -> None:
         _say("note:", "36", message)
 
 
+def aside(message: str) -> None:
+    """A notice about an answer, told once below it: an error leaves it out."""
+    _ASIDES[message] = None
+
+
+def forget_asides() -> None:
+    """A new run has no notice of :func:`aside` yet."""
+    _ASIDES.clear()
+
+
+def tell_asides() -> None:
+    """The notices of :func:`aside`."""
+    for message in _ASIDES:
+        notice(message)
+
+
+_ASIDES: dict[str, None] = {}
+
+
 class _Progress:
     """The line that shows the current step. A timer makes it appear after a second in total: the long step may be a
     single one."""

@@ -19,13 +19,13 @@ from dractl.errors import InputError, UsageError
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
 from dractl.objects import Raw
+from dractl.reasons.phrases import first as some
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
 from dractl.scheduler.snapshot import PodInfo
 
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
-_WITHOUT_NAME = "without a name, every pending pod and unallocated claim is explained"
 
 
 class Question(Struct, frozen=True):
@@ -100,7 +100,7 @@ def labelled(
     if not found:
         where = f" in namespace {namespace}" if namespace else ""
         raise InputError(
-            f"no {' or '.join(kind.lower() for kind in asked)} has these labels{where}", hint=_WITHOUT_NAME
+            f"no {' or '.join(kind.lower() for kind in asked)} has these labels{where}", hint=_labels(state, asked)
         )
     subjects: list[Question] = []
     for question in found:
@@ -109,6 +109,13 @@ def labelled(
         elif question.kind not in ("Pod", "ResourceClaim") or _waits(question):
             subjects.append(question)
     return list({(q.kind, q.key): q for q in subjects}.values())
+
+
+def _labels(state: ClusterState, kinds: Iterable[str]) -> str:
+    """The labels that objects of these kinds have."""
+    labels = (map_at(value, "metadata", "labels") for kind in kinds for value in state.all(kind).values())
+    there = sorted({f"{name}={value}" for own in labels for name, value in own.items()})
+    return f"labels: {some(there, 5)}" if there else "none of them has labels"
 
 
 def _waits(question: Question) -> bool:

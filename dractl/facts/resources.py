@@ -63,6 +63,11 @@ def hardware() -> dict[str, tuple[str, ...]]:
     return resources().hardware
 
 
+def word_of(driver: str) -> str | None:
+    """The word for the hardware of a driver: gpu, nic."""
+    return next((word for word, drivers in hardware().items() if driver in drivers), None)
+
+
 @cache
 def by_name() -> dict[str, Resource]:
     """The resources that a class stands for, by name."""

@@ -143,15 +143,16 @@ class Finding(Struct, frozen=True):
 class Report(Struct, frozen=True):
     """The findings of one run of lint, in the order of the inputs, and its terms.
 
-    ``assumed``: nobody named the release. ``documents`` counts those that concern DRA; ``suppressed`` the findings that
-    comments, the configuration's ignores or a baseline suppress; ``skipped`` are the files that were not read, such as
-    templates, with the reason. ``digests`` are those of the bytes that the findings are in, by file: only
-    these may be edited. ``notes`` say which facts were left aside because something else is seen.
+    ``release_from``: the file or the variable that named the release, or ``default``. ``documents`` counts those that
+    concern DRA; ``suppressed`` the findings that comments, the configuration's ignores or a baseline suppress;
+    ``skipped`` are the files that were not read, such as templates, with the reason. ``digests`` are those of the bytes
+    that the findings are in, by file: only these may be edited. ``notes`` say which facts were left aside because
+    something else is seen.
     """
 
     findings: tuple[Finding, ...]
     kubernetes_version: str
-    assumed: bool = False
+    release_from: str = ""
     files: int = 0
     documents: int = 0
     suppressed: int = 0

@@ -112,7 +112,7 @@ def report_of(parts: Sequence[Judged], terms: Terms) -> Report:
     return Report(
         tuple(kept),
         terms.target.release,
-        assumed=terms.assumed,
+        release_from="default" if terms.assumed else "",
         files=sum(part.files for part in parts),
         documents=sum(part.documents for part in parts),
         suppressed=suppressed,

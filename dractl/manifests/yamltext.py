@@ -357,7 +357,8 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
             offset = shift + mark.index
         opened = max(text.rfind(bracket, 0, end) for bracket in "[{")
         if hint is None and opened >= 0:
-            hint = f"is {text[opened]} closed?"
+            line, column = text.count("\n", 0, opened) + 1, opened - text.rfind("\n", 0, opened)
+            hint = f"is {text[opened]} at {line}:{column} closed?"
     return problem, offset, hint
 
 

@@ -124,14 +124,14 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
             there = f"there {'is' if self.have == 1 else 'are'} {self.have}"
             return f"{self.constraint} over {over}: {self.want} different values wanted, {there}"
         short = (self.attribute or "").rpartition("/")[2]
-        wants = " and ".join(f"{number} {request}" for request, number in self.counts) or names.among(self.requests)
+        free = "free " if self.devices and self.exists else ""
+        wants = " and ".join(f"{number} {free}{request}" for request, number in self.counts)
+        wants = wants or f"{free}{names.among(self.requests)}"
         # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
         only = f" with {readable(self.chosen[0], 44)}" if len(self.chosen) == len(self.counts) == 1 else ""
         why = f"no {short} has {wants}" if place else f"no value of {short} is shared by {wants}{only}"
-        if not self.devices:
-            return why
-        return f"{why} that are free" if self.exists else f"{why}, in use or not"
+        return f"{why}, in use or not" if self.devices and not self.exists else why
 
     @property
     def blamed(self) -> tuple[Holder, ...]:

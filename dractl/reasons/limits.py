@@ -169,6 +169,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         if self.none_known:
             yield add_the_rest("DeviceClass")
+            return
         if self.silent:
             from dractl.drivers.registry import find
 

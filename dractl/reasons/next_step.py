@@ -10,7 +10,7 @@ from dractl.cluster.paste import command
 from dractl.cluster.state import key_of
 
 DAEMONSETS = "kubectl get daemonsets -A"
-_DRA = "kubectl get resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
+_DRA = "resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
 
 
 class NextStep(Struct, frozen=True):
@@ -81,5 +81,5 @@ def add_the_rest(kind: str) -> NextStep:
     return NextStep(
         f"add what the cluster has to the input, which has no {kind}, or name the devices: --hardware dgx-h100, "
         "--devices FILE",
-        _DRA,
+        f"kubectl get {'nodes,pods,' * (kind == 'Node')}{_DRA}",
     )

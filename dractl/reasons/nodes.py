@@ -9,7 +9,7 @@ from dractl.cluster.pods import event_about
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, pods_on, see_node, twice_wanted
+from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, add_the_rest, pods_on, see_node, twice_wanted
 from dractl.reasons.passing_taints import passing
 from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
@@ -162,6 +162,9 @@ class NoNodes(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return "the input has no node on which the pod could run"
+
+    def steps(self, asked: Asked) -> Iterator[NextStep]:
+        yield add_the_rest("Node")
 
 
 class Unchecked(Cause, frozen=True, kw_only=True):

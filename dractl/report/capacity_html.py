@@ -14,7 +14,7 @@ from html import escape
 from dractl.alignment import Use
 from dractl.capacity import DeviceRow, Fit, Most, PluginRow, Problem, Stock, Stranded
 from dractl.capacity.aligned import Aligned
-from dractl.facts.resources import hardware
+from dractl.facts.resources import word_of
 from dractl.report.alignment import STYLE, fleet_section
 from dractl.report.capacity_text import aligned_lines
 from dractl.report.page import bullets, page, table, texts
@@ -48,6 +48,10 @@ def devices(
     ``hidden`` says that not every claim may be read."""
     counts = {state: sum(row.state == state for row in stock.devices) for state in _LETTERS}
     title = f"{len(stock.devices)} devices, {counts['free']} free, {counts['held'] + counts['shared']} held"
+    parted = [amounts for pool in stock.pools for _, amounts in pool.counters]
+    if parted:
+        whole = sum(all(amount.consumed == "0" for amount in amounts) for amounts in parted)
+        title += f"; the partitions are of {len(parted)}, {whole} of them untouched"
     if counts["unknown"]:
         title += f", {counts['unknown']} unknown"
     note = [f"<p>{escape(hidden)}</p>"] if hidden else []
@@ -98,7 +102,7 @@ def shapes(fits: Sequence[Fit], stock: Stock, about: str = "") -> str:
 def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
     if fits:
         rows = [
-            (_shape(one), one.subject.name, f"{'at least ' if one.undecided else ''}{one.fits}", str(_nodes(one)))
+            (_shape(one), _whose(one), f"{'at least ' if one.undecided else ''}{one.fits}", str(_nodes(one)))
             for one in fits
         ]
         yield (
@@ -106,6 +110,11 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
             + _table(("shape", "of", "more copies", "on nodes"), rows)
             + "</section>"
         )
+
+
+def _whose(found: Fit) -> str:
+    """The kind and the namespace of an object; nothing of a shape."""
+    return " in ".join(found.subject.name.split("/")[:-1])
 
 
 def _nodes(found: Fit) -> int:
@@ -227,8 +236,7 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
 def _driver(rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool) -> str:
     """The devices of one driver at one root; if a node has several drivers, with the word for them (gpu, nic)."""
     driver = rows[0].id.driver
-    words = (word for word, drivers in hardware().items() if driver in drivers)
-    name = next(words, None) or re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or driver.partition(".")[0]
+    name = word_of(driver) or re.split(r"[^a-z]", rows[0].id.device, maxsplit=1)[0] or driver.partition(".")[0]
     label = f'<span class="kind">{escape(name[:12])}</span>' if named else ""
     return f'<span class="driver">{label}{"".join(_square(row, taken, first=row is first) for row in rows)}</span>'
 

@@ -12,6 +12,7 @@ from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
 from dractl.explain.answer import Reason
 from dractl.model.order import natural
+from dractl.reasons.phrases import age
 from dractl.report.alignment import percent
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
@@ -33,9 +34,11 @@ def devices(
     hidden: str = "",
     *,
     by: str = "node",
+    release: str = "",
 ) -> str:
-    """A line for each node (or driver, class, model, root) and driver on it, then what needs cleaning up. ``hidden``
-    says that not every claim may be read: a column counts the devices whose holders are unknown."""
+    """A line for each node (or driver, class, model, root) and driver on it, the totals with the ``release``, then what
+    needs cleaning up. ``hidden`` says that not every claim may be read: a column counts the devices whose holders are
+    unknown."""
     groups: dict[tuple[str, ...], list[DeviceRow]] = {}
     for row in stock.devices:
         for key in _keys(row, by):
@@ -46,7 +49,7 @@ def devices(
     ]
     for p in plugins if by == "node" else ():
         counts = (p.allocatable, max(0, p.allocatable - p.requested), p.requested, 0)
-        lines.append((p.node, f"{p.resource} (device plugin)", "", *(str(n) for n in counts), "0", ""))
+        lines.append((p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", ""))
     if not lines:
         return "no device is published, and no node offers any through a device plugin\n"
     head: Cells = (
@@ -56,12 +59,17 @@ def devices(
         "DEVICES",
         "FREE",
         "HELD",
-        "OUT OF SERVICE",
+        _OUT_OF_SERVICE,
         _UNKNOWN,
         "HELD BY",
     )
+    totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
     if not hidden:
         head, lines = _but(head, lines, head.index(_UNKNOWN))
+    if canvas.sort_by != _OUT_OF_SERVICE.lower().replace(" ", "-"):
+        column = head.index(_OUT_OF_SERVICE)
+        if all(line[column] == "0" for line in lines):
+            head, lines = _but(head, lines, column)
     repeated = {"driver": "DRIVER", "model": "MODEL"}.get(by)
     if repeated is not None:
         head, lines = _but(head, lines, head.index(repeated, 1))
@@ -70,7 +78,14 @@ def devices(
         hidden = "\n".join(filter(None, ("hidden: MODEL; -o wide shows it", hidden)))
     head = shown
     text = table(head, lines, canvas, numbers=[i for i, n in enumerate(head) if n in _NUMBERS])
-    return text + _note(hidden, canvas) + _problems(problems, canvas)
+    return text + _note(totals, canvas) + _note(hidden, canvas) + _problems(problems, canvas)
+
+
+def _totals(lines: Sequence[Cells], release: str) -> str:
+    nodes = len({line[0] for line in lines})
+    count, free, held = (sum(int(line[column]) for line in lines) for column in (3, 4, 5))
+    said = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {free} free, {held} held"
+    return f"{said}{'':4}Kubernetes {release}" if release else said
 
 
 def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
@@ -97,7 +112,8 @@ def _note(hidden: str, canvas: Canvas) -> str:
 
 
 _UNKNOWN = "UNKNOWN"
-_NUMBERS = ("DEVICES", "FREE", "HELD", "OUT OF SERVICE", _UNKNOWN)
+_OUT_OF_SERVICE = "OUT OF SERVICE"
+_NUMBERS = ("DEVICES", "FREE", "HELD", _OUT_OF_SERVICE, _UNKNOWN)
 
 
 def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
@@ -116,27 +132,21 @@ def _keys(row: DeviceRow, by: str) -> Iterable[tuple[str, ...]]:
 def _line(key: tuple[str, ...], rows: Sequence[DeviceRow], parted: PoolRow | None) -> tuple[str, ...]:
     models = dict.fromkeys(row.model for row in rows if row.model)
     pods = dict.fromkeys(holder.pod or f"claim {holder.claim}" for row in rows for holder in row.holders)
-    counts = (
-        len(rows),
-        sum(row.state == "free" for row in rows),
-        sum(row.state in ("held", "shared") for row in rows),
-        sum(row.state in _OUT for row in rows),
-        sum(row.state == "unknown" for row in rows),
-    )
+    count = len(rows)
+    free = sum(row.state == "free" for row in rows)
+    used = sum(row.state in ("held", "shared") for row in rows)
+    others = (sum(row.state in _OUT for row in rows), sum(row.state == "unknown" for row in rows))
     blocked = sum(row.state == "blocked" for row in rows)
-    held = _some(list(pods), 3)
-    if parted is not None:
-        held = "; ".join(filter(None, (held, _cards(parted))))
-    elif blocked:
-        held = "; ".join(filter(None, (held, f"{blocked} blocked by shared counters")))
-    return (*key, _some([name for name in models if name], 2), *(str(n) for n in counts), held)
-
-
-def _cards(pool: PoolRow) -> str:
-    """What the partitions are parts of: each has a counter set of its own, and partitions that overlap are all listed
-    as free until one is taken."""
-    free = sum(all(amount.consumed == "0" for amount in amounts) for _, amounts in pool.counters)
-    return f"parts of {plural(len(pool.counters), 'device')}, {free} untouched"
+    aside = f"{blocked} blocked by shared counters" if blocked else ""
+    if parted is not None and count == parted.total:
+        # Partitions overlap, and all are listed as free until one is taken: the devices are what they are parts of.
+        aside = f"{free} of {plural(count, 'partition')} possible"
+        count = len(parted.counters)
+        free = sum(all(amount.consumed == "0" for amount in amounts) for _, amounts in parted.counters)
+        used = count - free
+    held = "; ".join(filter(None, (_some(list(pods), 3), aside)))
+    numbers = (str(n) for n in (count, free, used, *others))
+    return (*key, _some([name for name in models if name], 2) or "-", *numbers, held)
 
 
 def _by_name(item: tuple[tuple[str, ...], object]) -> list[object]:
@@ -176,9 +186,17 @@ def _problems(problems: Sequence[Problem], canvas: Canvas) -> str:
     return canvas.plain("\n".join(lines) + "\n")
 
 
-def wide(stock: Stock, problems: Sequence[Problem], canvas: Canvas, hidden: str = "", uses: Sequence[Use] = ()) -> str:
-    """A line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the share of the best."""
-    head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "SINCE", "ALIGNED")
+def wide(
+    stock: Stock,
+    problems: Sequence[Problem],
+    canvas: Canvas,
+    hidden: str = "",
+    uses: Sequence[Use] = (),
+    now: float | None = None,
+) -> str:
+    """A line for each device; ``hidden`` as in :func:`devices`. ``uses``: of each claim the share of the best; ``now``
+    (seconds since 1970) gives ages."""
+    head = ("NODE", "DEVICE", "ROOT", "NUMA", "MODEL", "STATE", "LEFT", "CLAIM", "PODS", "AGE", "ALIGNED")
     aligned = {claim: percent(use.share) for use in reversed(uses) for claim in use.claims}
     lines = []
     for row in stock.devices:
@@ -195,7 +213,7 @@ def wide(stock: Stock, problems: Sequence[Problem], canvas: Canvas, hidden: str 
                 left or "-",
                 _some(list(dict.fromkeys(holder.claim for holder in row.holders)), 2) or "-",
                 _some([holder.pod for holder in row.holders if holder.pod], 2) or "-",
-                next((holder.since for holder in row.holders if holder.since), "-"),
+                next((age(holder.since, now) for holder in row.holders if holder.since), "") or "-",
                 next((aligned[holder.claim] for holder in row.holders if holder.claim in aligned), "-"),
             )
         )
@@ -243,9 +261,7 @@ def fit(
     lines += ["", *_nodes(found)]
     if stops:
         lines += ["", "The next copy stays pending:"]
-        several = len(stops) > 1
-        where = [f"{_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops]
-        lines += [f"  {on}{printable(reason.short)}" for on, reason in zip(where[:4], stops, strict=False)]
+        lines += [f"  {printable(line)}" for line in stopped(stops)[:4]]
     elif found.preempts:
         node, pods = found.preempts[0]
         others = f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
@@ -258,6 +274,13 @@ def fit(
     if stranded:
         lines += ["", "Free, but unusable for this shape:", *map(printable, _stranded(stranded))]
     return canvas.plain("\n".join(wrapped for line in lines for wrapped in _wrap(line, canvas.width))) + "\n"
+
+
+def stopped(stops: Sequence[Reason]) -> list[str]:
+    """Why the next copy stays pending: with the nodes, where they have several reasons."""
+    several = len(stops) > 1
+    where = (f"{_some(reason.nodes, 3)}: " if several and reason.nodes else "" for reason in stops)
+    return [f"{on}{reason.short}" for on, reason in zip(where, stops, strict=True)]
 
 
 def _wrap(line: str, width: int) -> list[str]:
@@ -296,7 +319,8 @@ def _nodes(found: Fit) -> list[str]:
     """Nodes by their number of copies."""
     by_number: dict[int, list[str]] = {}
     for node in found.nodes:
-        by_number.setdefault(node.fits, []).append(node.name)
+        if node.fits or not found.fits:
+            by_number.setdefault(node.fits, []).append(node.name)
     width = max((len(str(n)) for n in by_number), default=1)
     return [
         f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, 6)}"

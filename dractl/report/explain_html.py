@@ -7,6 +7,7 @@ from html import escape
 
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.around.groups import Group
+from dractl.facts.resources import word_of
 from dractl.model.order import natural
 from dractl.reasons.phrases import age
 from dractl.report import alignment, alignment_svg, explain_groups, explain_opening
@@ -16,10 +17,7 @@ _STYLE = """
 body { max-width: 62rem; } table { width: 100%; }
 .verdict { font-size: 16px; margin: 4px 0 12px; }
 .bar { background: var(--box); height: 12px; width: 14rem; }
-@media (max-width: 44rem) {
-  tr { display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 4px 0; border-bottom: 1px solid var(--edge); }
-  td { border: 0; padding: 0; } td:empty { display: none; } .bar { width: 8rem; margin-top: 4px; }
-}
+@media (max-width: 44rem) { .bar { width: 8rem; margin-top: 4px; } }
 .bar i { background: var(--gpu); display: block; height: 100%; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
 svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
@@ -109,7 +107,7 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
         detail = f"<br><small class=soft>{escape(s.detail)}</small>" if s.detail else ""
         rows.append(cell(heading if first else "") + f"<td>{escape(s.stage)}{detail}</td>" + bar + count)
         last = heading
-    yield f"<h2>Devices</h2>{table(rows)}"
+    yield f"<h2>Devices</h2>{table(rows, kind='rows')}"
 
 
 def _picture(e: Explanation) -> Iterator[str]:
@@ -178,7 +176,8 @@ def _device(device: DeviceStatus, left: int, top: int, box: int) -> str:
         told.append(f"wanted by {', '.join(device.requests)}")
     stroke = 3 if _taken(device) else 1
     whose = [(h.pod or h.claim).rpartition("/")[2] for h in device.holders]
-    status = " ".join((device.status, *whose))[: (box - 16) // 6]
+    word = word_of(device.device.partition("/")[0])
+    status = " ".join(filter(None, (word, device.status, *whose)))[: (box - 16) // 6]
     return (
         f"<g><title>{escape('; '.join(told))}</title>"
         # Quoted, all of them: an unquoted value before `/>` takes the slash, and the texts end up inside the box.
@@ -195,7 +194,7 @@ def _reasons(e: Explanation) -> Iterator[str]:
         selector = f"<br><code>{escape(r.selector)}</code>" if r.selector else ""
         message = f"<td>{escape(r.message)}{selector}</td><td class=soft>{_node_names(r.nodes)}</td>"
         rows.append(f"<td class=w><code>{r.code}</code></td>{message}")
-    yield f"<h2>Reasons</h2>{table(rows)}"
+    yield f"<h2>Reasons</h2>{table(rows, kind='rows')}"
 
 
 def _node_names(names: Sequence[str], most: int = 4) -> str:
@@ -210,7 +209,7 @@ def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:
         like = f" and {len(n.like)} like it" if n.like else ""
         name = f"<td><span class=w>{escape(n.name)}</span>{like}</td>"
         rows.append(name + cell(n.verdict) + cell(n.reasons[0].message if n.reasons else ""))
-    yield f"<h2>Nodes</h2>{table(rows)}"
+    yield f"<h2>Nodes</h2>{table(rows, kind='rows')}"
 
 
 def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
@@ -224,4 +223,6 @@ def _fixes(fixes: Sequence[Fix]) -> Iterator[str]:
             commands = escape("\n".join(map(str, f.steps)))
             effect += f"<details><summary>commands</summary><pre>{commands}</pre></details>"
         rows.append(f"{cell(str(f.rank), 'n')}<td>{escape(f.title)}{effect}</td><td>{_node_names(f.nodes)}</td>")
-    yield f"<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>{table(rows)}"
+    yield "<h2>To make it fit <small class=soft>each verified by a new allocation</small></h2>" + table(
+        rows, kind="rows"
+    )

@@ -30,8 +30,8 @@ def summary(report: Report, canvas: Canvas) -> str:
         more = f"{unsafe}{' more' if fixable else ''} with --unsafe-fixes" if unsafe else ""
         asides.append(", ".join(filter(None, (f"{fixable} fixable with --fix" if fixable else "", more))))
         aside = f" ({', '.join(asides)})"
-    assumed = " (default)" if report.assumed else ""
-    first = f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{assumed}{aside}"
+    whence = f" ({report.release_from})" if report.release_from else ""
+    first = f"{found or 'nothing found'} {where} for Kubernetes {report.kubernetes_version}{whence}{aside}"
     return "\n".join([first, *(f"note: {note}" for note in report.notes)])
 
 

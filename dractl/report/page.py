@@ -41,6 +41,9 @@ th, td {{ padding: 3px 12px 3px 0; text-align: left; vertical-align: top; border
 td.n {{ text-align: right; white-space: nowrap; }}
 .about {{ position: fixed; inset: auto 0 0 0; padding: 8px 20px; max-height: 40vh; overflow: auto; font-size: 12px;
   background: var(--box); border-top: 1px solid var(--edge); }} .about:empty {{ display: none; }}
+@media (max-width: 44rem) {{ table.rows tr {{ display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 4px 0;
+  border-bottom: 1px solid var(--edge); }} table.rows td {{ border: 0; padding: 0; }}
+  table.rows th, table.rows td:empty {{ display: none; }} }}
 @media print {{ .about {{ display: none; }} }}
 """.strip()
 
@@ -63,7 +66,8 @@ def cell(text: str, kind: str = "") -> str:
 
 
 def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
-    """A table that scrolls by itself if the page is narrow; each row is its cells, one after the other."""
+    """A table that scrolls by itself if the page is narrow; each row is its cells, one after the other. Of the kind
+    ``rows`` it shows the cells of a row below each other there."""
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     lines = "\n".join(f"<tr>{row}</tr>" for row in ([titles] if head else []))
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)

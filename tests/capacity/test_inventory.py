@@ -207,4 +207,4 @@ def test_what_partitions_are_parts_of_is_told_beside_their_number() -> None:
         made["spec"]["pool"]["resourceSliceCount"] = 2
     stock, _, _ = taken(node("a"), counted, parts, held("c", "p0", "p"), pod("p"))
     text = capacity_text.devices(stock, (), (), Canvas(120))
-    assert "ml/p; parts of 2 devices, 1 untouched" in text
+    assert "2     1     1  ml/p; 2 of 3 partitions possible" in text

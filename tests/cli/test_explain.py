@@ -257,7 +257,9 @@ def test_the_picture_names_its_devices(capsys: pytest.CaptureFixture[str]) -> No
     _, out, _ = run(capsys, EXAMPLES, "-o", "html")
     picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
     assert not picture.findall(".//rect/*")
-    assert {"gpu-0", "gpu-2", "held eval-3", "pci-0000-5e-00-0"} <= {text.text for text in picture.iter("text")}
+    assert {"gpu-0", "gpu-2", "gpu held eval-3", "nic free", "pci-0000-5e-00-0"} <= {
+        text.text for text in picture.iter("text")
+    }
 
 
 def boxes(page: str) -> dict[str, list[str]]:

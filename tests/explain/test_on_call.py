@@ -662,7 +662,7 @@ def test_who_holds_the_partitions_that_keep_a_constraint_from_being_met() -> Non
     published = slice_of(DRIVER, "n", *parts, resourceSliceCount=2)
     answer = explain("claim/c", GPU, node("n"), shared, published, claim("c", wanted, constraints=same), *small, *users)
     assert answer.headline.endswith(
-        "no value of parent is shared by 2 r with profile == '3g.40gb' that are free; held by pods ml/nb-0, ml/nb-1"
+        "no value of parent is shared by 2 free r with profile == '3g.40gb'; held by pods ml/nb-0, ml/nb-1"
     )
     assert {"delete pod ml/nb-0", "delete pod ml/nb-1"} <= set(titles(answer))
 

@@ -145,9 +145,7 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
 def _notes(layout: Layout) -> tuple[Note, ...]:
     """Values of the machine that are neither recorded nor documented, but derived."""
     notes = [
-        Note("hardware", f"derived, not published: {item.of} ({item.source})")
-        for item in layout.evidence
-        if item.sure == "derived"
+        Note("hardware", f"assumed: {item.of} ({item.source})") for item in layout.evidence if item.sure == "derived"
     ]
     partitioned = {product.name: mig_layout(product) for product in layout.products}
     for name, found in partitioned.items():

@@ -616,7 +616,9 @@ def reach_slices(problem: Problem, cause: SliceNodeMismatch) -> Iterator[Candida
 
 @fix_once_for(NoNodes)
 def add_node(problem: Problem) -> Iterator[Candidate]:
-    """A node, where there is none."""
+    """A node, where there is none; nothing of a cluster whose objects are not in the input."""
+    if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
+        return
     needs = pod_requests(map_at(problem.question.value, "spec"))
     allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110", **{n: str(a) for n, a in needs.items()}}
     node = {

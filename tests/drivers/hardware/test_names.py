@@ -31,7 +31,7 @@ def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> No
     node = machine(name)
     assert not render(node, NEWEST).unpublished
     assert len({function.bdf for function in node.pci_devices}) == len(node.pci_devices)
-    said = [note.message.removeprefix("derived, not published: ") for note in node.notes if "MIG" not in note.message]
+    said = [note.message.removeprefix("assumed: ") for note in node.notes if "MIG" not in note.message]
     assert [message.partition(" (")[0] for message in said] == [
         item.of for item in layout.evidence if item.sure == "derived"
     ]
@@ -232,7 +232,7 @@ def test_the_list_says_what_is_derived(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_what_is_derived_is_said_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "--hardware", "p5e.48xlarge", "--driver", "gpu.nvidia.com"]) == 0
-    assert "p5e.48xlarge: derived, not published: addresses (numbered below each root)" in capsys.readouterr().err
+    assert "p5e.48xlarge: assumed: addresses (numbered below each root)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("spec", "driver"), [("2xMI300X", "gpu.amd.com"), ("Max-1100,B580", "gpu.intel.com")])
