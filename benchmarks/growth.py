@@ -80,9 +80,7 @@ DIMENSIONS = (
         for options in (("--diff",), ("--diff", "--add-ignore"))  # a second run of --fix would have nothing to do
     ),
     Dimension(
-        "workloads of a file (migrate)",
-        500,
-        lambda folder, size: _stream(folder, inputs.classic, size, "migrate"),
+        "workloads of a file (migrate)", 500, lambda folder, size: _stream(folder, inputs.classic, size, "migrate")
     ),
     Dimension(
         "devices of a node, 64 nodes (explain)",

@@ -348,7 +348,7 @@ def grown(folder: Path, word: str, runs: int) -> str:
 
 GROWTH_NOTES: dict[str, str] = {
     "pending pods, each of its own (explain -A)": "each pod is explained by itself, and each attempt gathers the "
-    "devices in use from all claims.",
+    "devices in use from all claims."
 }
 
 

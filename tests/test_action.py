@@ -24,12 +24,7 @@ def run(name: str, checkout: Path, **variables: str) -> subprocess.CompletedProc
     """A step's script, as ``shell: bash`` starts it."""
     temporary = checkout.parent / "temporary"
     temporary.mkdir(exist_ok=True)
-    environment = {
-        **os.environ,
-        "RUNNER_TEMP": str(temporary),
-        "GITHUB_OUTPUT": str(temporary / "output"),
-        **variables,
-    }
+    environment = {**os.environ, "RUNNER_TEMP": str(temporary), "GITHUB_OUTPUT": str(temporary / "output"), **variables}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script(name)]
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
 

@@ -204,11 +204,7 @@ class Aligner:
         return self._known[key]
 
     def choose(
-        self,
-        node: str,
-        claims: Sequence[ResourceClaim],
-        alignments: Sequence[Alignment],
-        taken: frozenset[DeviceID],
+        self, node: str, claims: Sequence[ResourceClaim], alignments: Sequence[Alignment], taken: frozenset[DeviceID]
     ) -> frozenset[DeviceID]:
         """Devices for claims on a node, beside what others hold and have ``taken``, that are as well aligned as on the
         free node; empty if there are none, or if devices are shared. Raises TooMany and AttemptFailed."""

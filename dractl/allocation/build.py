@@ -148,12 +148,7 @@ class Built(Struct):
 class Builder:
     """Builds the problem of one node and one pod's claims."""
 
-    def __init__(
-        self,
-        matcher: Matcher,
-        classes: Mapping[str, DeviceClass],
-        devices: NodeDevices,
-    ) -> None:
+    def __init__(self, matcher: Matcher, classes: Mapping[str, DeviceClass], devices: NodeDevices) -> None:
         self.features = devices.features
         self.behaviour = devices.behaviour
         self.matcher = matcher

@@ -19,13 +19,7 @@ AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "
 class Aborted(Exception):
     """The attempt ends at ``device`` while it is tried for ``slot``; see :class:`dractl.allocation.search.Abort`."""
 
-    def __init__(
-        self,
-        reason: AbortReason,
-        slot: int,
-        device: int,
-        detail: tuple[int, int] = (0, 0),
-    ) -> None:
+    def __init__(self, reason: AbortReason, slot: int, device: int, detail: tuple[int, int] = (0, 0)) -> None:
         super().__init__()
         self.reason = reason
         self.slot = slot

@@ -361,10 +361,7 @@ def _text(value: object) -> str:
 
 
 def _groups(
-    by_value: dict[str, dict[str, list[DeviceID]]],
-    covered: Sequence[tuple[Asked, RequestSurvey]],
-    *,
-    matching: bool,
+    by_value: dict[str, dict[str, list[DeviceID]]], covered: Sequence[tuple[Asked, RequestSurvey]], *, matching: bool
 ) -> tuple[ValueGroup, ...]:
     certain = [request for asked, request in covered if asked.alternative is None]
     choices: dict[str, list[RequestSurvey]] = {}

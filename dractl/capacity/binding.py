@@ -31,10 +31,7 @@ def bound(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> tuple
     ]
     joined = [_reserved(claim.value, _user(state, placed, claim.name)) for claim in _used(state, pod, claims)]
     after = state.with_objects(
-        {
-            "Pod": {_key(placed): placed},
-            "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined]},
-        }
+        {"Pod": {_key(placed): placed}, "ResourceClaim": {_key(claim): claim for claim in [*claims, *joined]}}
     )
     return placed, tuple(claims), after
 

@@ -107,10 +107,7 @@ def _ended_users(state: ClusterState, key: Key, users: list[Raw], devices: str) 
     gone = [pod for pod, value in found.items() if value is None]
     who = [f"pod {', '.join(finished)}, which has ended"] if finished else []
     who += [f"pod {', '.join(gone)}, which does not exist"] if gone else []
-    step = NextStep(
-        "kube-controller-manager releases it in time; if it does not, delete the claim",
-        _delete(key),
-    )
+    step = NextStep("kube-controller-manager releases it in time; if it does not, delete the claim", _delete(key))
     yield Problem(
         "pod-finished",
         f"claim {name} holds {devices} for {' and '.join(who)}",

@@ -56,14 +56,7 @@ def compile_program(text: str, declarations: Declarations) -> Program:
         )
     max_cost = estimate(checked, declarations)
     admission: Admission = "tooLong" if too_long else "tooComplex" if max_cost > COST_LIMIT else "ok"
-    return Program(
-        text,
-        declarations,
-        admission,
-        output_type=checked.root.type,
-        max_cost=max_cost,
-        checked=checked,
-    )
+    return Program(text, declarations, admission, output_type=checked.root.type, max_cost=max_cost, checked=checked)
 
 
 def _check(text: str, declarations: Declarations) -> Checked:

@@ -36,8 +36,7 @@ Color = Annotated[
     ),
 ]
 OutputFile = Annotated[
-    Path | None,
-    Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output."),
+    Path | None, Option("--output-file", metavar="FILE", help="Write the report to FILE instead of standard output.")
 ]
 Config = Annotated[Path | None, Option("--config", metavar="FILE", help="Use only this configuration file.")]
 Isolated = Annotated[bool, Option("--isolated", help="Ignore configuration files and DRACTL_* variables.")]

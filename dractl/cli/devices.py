@@ -42,8 +42,7 @@ Arguments = Annotated[
     Argument(metavar="[FILE]...", help="Files to read objects from, short for -f.", show_default=False),
 ]
 Node = Annotated[
-    str | None,
-    Option("--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes),
+    str | None, Option("--node", metavar="NAME", help="Only devices of this node.", autocompletion=completing.nodes)
 ]
 Namespace = Annotated[
     str | None,

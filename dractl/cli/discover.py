@@ -46,8 +46,7 @@ Hardware = Annotated[
     Option("--hardware", metavar="SPEC", help="Show a described machine, such as dgx-h100; as in `dractl render`."),
 ]
 Save = Annotated[
-    Path | None,
-    Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine."),
+    Path | None, Option("--save", metavar="FILE", help="Also write a snapshot, which --from reads on any machine.")
 ]
 Identity = Annotated[
     bool,
@@ -71,8 +70,7 @@ Diff = Annotated[
     ),
 ]
 Check = Annotated[
-    bool,
-    Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing."),
+    bool, Option("--check", help="Check that this node has everything DRA needs; exit code 1 if something is missing.")
 ]
 Cluster = Annotated[
     bool,
@@ -137,8 +135,7 @@ def command(
 def _refuse_together(modes: list[str]) -> None:
     if len(modes) > 1:
         raise UsageError(
-            f"{' and '.join(modes)} cannot be combined: each prints its own report",
-            hint="run dractl once per report",
+            f"{' and '.join(modes)} cannot be combined: each prints its own report", hint="run dractl once per report"
         )
 
 

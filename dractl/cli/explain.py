@@ -42,8 +42,7 @@ Selector = Annotated[
     Option("--selector", "-l", metavar="LABELS", help="Only subjects with these labels, like `kubectl get pods -l`."),
 ]
 Node = Annotated[
-    str | None,
-    Option("--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes),
+    str | None, Option("--node", metavar="NAME", help="Answer for this node only.", autocompletion=completing.nodes)
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -55,8 +54,7 @@ Hardware = Annotated[
     ),
 ]
 NetworkDevices = Annotated[
-    list[str] | None,
-    Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices."),
+    list[str] | None, Option("--network-devices", metavar="FILE", help="Add pools of network-attached devices.")
 ]
 Patch = Annotated[
     int, Option("--patch", metavar="[N]", help="Print the first fix, or fix N, as a shell script of kubectl commands.")

@@ -72,8 +72,7 @@ Node = Annotated[
     Option("--node", metavar="NAME", help="Place copies on this node only.", autocompletion=completing.nodes),
 ]
 AlignedOnly = Annotated[
-    bool,
-    Option("--aligned", help="Count only copies whose devices are as near to each other as their node allows."),
+    bool, Option("--aligned", help="Count only copies whose devices are as near to each other as their node allows.")
 ]
 TrustSlices = Annotated[
     bool,

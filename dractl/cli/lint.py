@@ -98,10 +98,7 @@ Select = Annotated[
 Ignore = Annotated[
     list[str] | None,
     Option(
-        "--ignore",
-        metavar="CODES",
-        help="Ignore these rules.",
-        autocompletion=completing.comma_list(completing.rules),
+        "--ignore", metavar="CODES", help="Ignore these rules.", autocompletion=completing.comma_list(completing.rules)
     ),
 ]
 FailOn = Annotated[
@@ -117,8 +114,7 @@ FailOnSkipped = Annotated[
     bool, Option("--fail-on-skipped", help="Exit with 1 if a file was skipped, such as a template.")
 ]
 Baseline = Annotated[
-    Path | None,
-    Option("--baseline", metavar="FILE", help="Hide findings already present in an earlier JSON report."),
+    Path | None, Option("--baseline", metavar="FILE", help="Hide findings already present in an earlier JSON report.")
 ]
 Statistics = Annotated[bool, Option("--statistics", help="Count the findings of each rule.")]
 Devices = Annotated[
@@ -152,8 +148,7 @@ UnsafeFixes = Annotated[
     bool, Option("--unsafe-fixes", help="With --fix or --diff: also apply fixes that may change the meaning.")
 ]
 AddIgnore = Annotated[
-    bool,
-    Option("--add-ignore", help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains."),
+    bool, Option("--add-ignore", help="Write a comment `# dractl: ignore[CODE]` for each finding; report what remains.")
 ]
 Diff = Annotated[bool, Option("--diff", help="Show what --fix or --add-ignore would change; change nothing.")]
 Watch = Annotated[bool, Option("--watch", help="Lint again whenever a file changes, until interrupted.")]
@@ -387,11 +382,7 @@ class Job(Struct, frozen=True):
         if self.stdin is not None or self.inventory is not None:
             return None
         found = listed(
-            self.paths,
-            self.exclude,
-            force_exclude=self.changed_files,
-            gitignore=self.gitignore,
-            suffixes=self.suffixes,
+            self.paths, self.exclude, force_exclude=self.changed_files, gitignore=self.gitignore, suffixes=self.suffixes
         )
         entries = list(found)
         if not is_large(entries):

@@ -29,13 +29,11 @@ _DOMAINS = (
 )  # fmt: skip
 
 Paths = Annotated[
-    list[str],
-    Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
+    list[str], Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False)
 ]
 Write = Annotated[bool, Option("--write", help="Write the files instead of showing the diff.")]
 KeepRequests = Annotated[
-    bool,
-    Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone."),
+    bool, Option("--keep-requests", help="Print DeviceClasses with extendedResourceName; leave the manifests alone.")
 ]
 Tolerate = Annotated[
     bool,

@@ -54,8 +54,7 @@ NetworkDevices = Annotated[
     ),
 ]
 Nodes = Annotated[
-    int,
-    Option("--nodes", metavar="N", min=1, max=10000, help="Render N nodes of this hardware: NAME-1 to NAME-N."),
+    int, Option("--nodes", metavar="N", min=1, max=10000, help="Render N nodes of this hardware: NAME-1 to NAME-N.")
 ]
 DeviceClasses = Annotated[bool, Option("--device-classes", help="Also print the DeviceClasses of the drivers.")]
 Diff = Annotated[

@@ -149,10 +149,4 @@ def _json(rule: Rule) -> dict[str, Any]:
 
 
 def _reason_json(reason: ReasonPage) -> dict[str, Any]:
-    return {
-        "code": reason.code,
-        "title": reason.title,
-        "means": reason.means,
-        "see": reason.see,
-        "mend": reason.mend,
-    }
+    return {"code": reason.code, "title": reason.title, "means": reason.means, "see": reason.see, "mend": reason.mend}

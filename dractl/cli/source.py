@@ -53,11 +53,7 @@ Hardware = Annotated[
 Namespace = Annotated[
     str | None,
     Option(
-        "--namespace",
-        "-n",
-        metavar="NAME",
-        help="Namespace of the subjects.",
-        autocompletion=completing.namespaces,
+        "--namespace", "-n", metavar="NAME", help="Namespace of the subjects.", autocompletion=completing.namespaces
     ),
 ]
 AllNamespaces = Annotated[bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")]
@@ -175,13 +171,7 @@ def _of_cluster(
     words = workload_words(sources.names)
     with terminal.progress() as tell:
         cluster = live.read(
-            login,
-            namespace=namespace,
-            everywhere=everywhere,
-            partly=partly,
-            vital=vital,
-            workloads=words,
-            tell=tell,
+            login, namespace=namespace, everywhere=everywhere, partly=partly, vital=vital, workloads=words, tell=tell
         )
     for note in cluster.notes:
         terminal.notice(note)

@@ -90,10 +90,7 @@ class Result(Struct, frozen=True):
 
 
 def run(
-    login: Login,
-    *commands: Sequence[str],
-    tell: Callable[[str], None] = lambda _: None,
-    patience: float | None = None,
+    login: Login, *commands: Sequence[str], tell: Callable[[str], None] = lambda _: None, patience: float | None = None
 ) -> list[Result]:
     """Runs several kubectl side by side and returns their results in order. ``tell`` is called with what one says that
     takes long, such as where to log in.

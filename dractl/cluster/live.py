@@ -99,9 +99,7 @@ _CALLS = (
             _Resource("horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler", "HorizontalPodAutoscalers"),
         )
     ),
-    _Call(
-        (_Resource("devicetaintrules.resource.k8s.io", "DeviceTaintRule", "DeviceTaintRules", namespaced=False),),
-    ),
+    _Call((_Resource("devicetaintrules.resource.k8s.io", "DeviceTaintRule", "DeviceTaintRules", namespaced=False),)),
     _Call((_EVENTS,), (f"--field-selector=type=Warning,{','.join(f'reason!={reason}' for reason in _NOISE)}",)),
     _Call((_EVENTS,), ("--field-selector=reason=DeviceTaintManagerEviction",)),
 )

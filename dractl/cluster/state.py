@@ -58,10 +58,7 @@ GROUPS = {
     "HorizontalPodAutoscaler": "autoscaling",
 }
 # Kinds of pods that are scheduled together: kept in these groups, as other workloads are for their pod templates.
-_PODS_TOGETHER = {
-    "PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"),
-    "Workload": ("scheduling.k8s.io",),
-}
+_PODS_TOGETHER = {"PodGroup": ("scheduling.k8s.io", "scheduling.x-k8s.io"), "Workload": ("scheduling.k8s.io",)}
 CLUSTER_SCOPED = frozenset(
     {
         "DeviceClass",

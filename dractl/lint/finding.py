@@ -32,12 +32,7 @@ class ObjectRef(Struct, frozen=True):
         return " ".join(part for part in (self.kind, name) if part)
 
     def to_json(self) -> dict[str, Any]:
-        named = {
-            "apiVersion": self.api_version,
-            "kind": self.kind,
-            "namespace": self.namespace,
-            "name": self.name,
-        }
+        named = {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
         return {key: value for key, value in named.items() if value is not None}
 
 

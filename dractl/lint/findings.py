@@ -134,11 +134,7 @@ def _without_version_fix(placed: Placed) -> Placed:
 
 
 def _advice(
-    together: Sequence[Meant],
-    terms: Terms,
-    kustomizations: Kustomizations,
-    others: Run,
-    around: Around,
+    together: Sequence[Meant], terms: Terms, kustomizations: Kustomizations, others: Run, around: Around
 ) -> list[Placed]:
     """The advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}

@@ -59,13 +59,7 @@ def lint_listed(
 
 
 def _share(
-    entries: Entries,
-    terms: Terms,
-    completed: Callable[[Inputs], Inputs],
-    *,
-    named: bool,
-    hashed: bool,
-    apart: bool,
+    entries: Entries, terms: Terms, completed: Callable[[Inputs], Inputs], *, named: bool, hashed: bool, apart: bool
 ) -> Generator[Any, Any, None]:
     """The work on a share of the files, a step at a time: it yields the digests of the files if they are asked for;
     what the files define and use, in exchange for the files of other shares that matter to them; and the judgement."""

@@ -90,12 +90,7 @@ def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
         if isinstance(item, Document):
             locator = _TextPlaces(document, path, item, source)
             yield Document(
-                document.file,
-                document.index,
-                item.value,
-                locator,
-                origin=document.origin,
-                rendered=document.rendered,
+                document.file, document.index, item.value, locator, origin=document.origin, rendered=document.rendered
             )
 
 

@@ -15,11 +15,7 @@ from dractl.model.taints import DeviceTaintRule
 
 Object = ResourceClaim | ResourceClaimTemplate | DeviceClass | ResourceSlice | DeviceTaintRule | Pod | Node | Namespace
 
-_CORE: Final[dict[str, Callable[[Reader], Object]]] = {
-    "Pod": Pod.read,
-    "Node": Node.read,
-    "Namespace": Namespace.read,
-}
+_CORE: Final[dict[str, Callable[[Reader], Object]]] = {"Pod": Pod.read, "Node": Node.read, "Namespace": Namespace.read}
 _RESOURCE: Final[dict[str, Callable[[Reader], Object]]] = {
     "ResourceClaim": ResourceClaim.read,
     "ResourceClaimTemplate": ResourceClaimTemplate.read,

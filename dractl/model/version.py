@@ -29,12 +29,7 @@ class Version:
     __slots__ = ("_key", "build", "major", "minor", "patch", "prerelease", "text")
 
     def __init__(
-        self,
-        major: int,
-        minor: int,
-        patch: int,
-        prerelease: tuple[str, ...] = (),
-        build: tuple[str, ...] = (),
+        self, major: int, minor: int, patch: int, prerelease: tuple[str, ...] = (), build: tuple[str, ...] = ()
     ) -> None:
         self.major, self.minor, self.patch = major, minor, patch
         self.prerelease, self.build = prerelease, build

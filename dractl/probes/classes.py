@@ -28,12 +28,7 @@ ACCELERATORS = frozenset(
 
 # Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class. Sources: pci.ids;
 # Tenstorrent: enumerate.h of tt-kmd.
-ACCELERATOR_VENDORS = {
-    "0x1da3": "Habana Labs",
-    "0x1e52": "Tenstorrent",
-    "0x1ed2": "FuriosaAI",
-    "0x1d95": "Graphcore",
-}
+ACCELERATOR_VENDORS = {"0x1da3": "Habana Labs", "0x1e52": "Tenstorrent", "0x1ed2": "FuriosaAI", "0x1d95": "Graphcore"}
 
 
 def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind:

@@ -116,12 +116,7 @@ def name_devices(
     ]
 
 
-INSTALLED = (
-    "usr/share/misc/pci.ids",
-    "usr/local/share/pci.ids",
-    "usr/share/hwdata/pci.ids",
-    "usr/share/pci.ids",
-)
+INSTALLED = ("usr/share/misc/pci.ids", "usr/local/share/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids")
 """Where go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it takes its own."""
 
 

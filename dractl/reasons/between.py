@@ -131,8 +131,7 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
         yield NextStep(
-            f"find the DaemonSet of driver {self.driver}; after the change, see that its pods restart",
-            DAEMONSETS,
+            f"find the DaemonSet of driver {self.driver}; after the change, see that its pods restart", DAEMONSETS
         )
 
 

@@ -34,10 +34,7 @@ CONTROLLERS = NextStep(
     "kubectl get pods -n kube-system -l component=kube-controller-manager; "
     "kubectl get lease kube-controller-manager -n kube-system",
 )
-MORE_NODES = NextStep(
-    "add a node that has the hardware, or scale up its node pool",
-    "kubectl get nodes --show-labels",
-)
+MORE_NODES = NextStep("add a node that has the hardware, or scale up its node pool", "kubectl get nodes --show-labels")
 
 
 def pods_on(node: str) -> str:

@@ -116,11 +116,7 @@ class UpstreamBug(OfClaim, frozen=True, kw_only=True):
     """A known bug of the release stops the pod. ``effect`` is what goes wrong; ``fits_without``: on ``nodes`` it would
     fit if the release did not have the bug."""
 
-    stops = (
-        prebind.NoAllocationTime,
-        prebind.EmptyMapping,
-        prebind.Miscounted,
-    )
+    stops = (prebind.NoAllocationTime, prebind.EmptyMapping, prebind.Miscounted)
     page = ReasonPage(
         "upstream-bug",
         "a known bug of this Kubernetes release",

@@ -39,15 +39,4 @@ class Canvas(Struct, frozen=True):
         return text[: max(0, width - len(mark))].rstrip() + mark if width > len(mark) else text[: max(0, width)]
 
 
-_SPELLED = {
-    "×": "x",
-    "–": "-",
-    "·": "-",
-    "→": "->",
-    "←": "<-",
-    "…": "...",
-    "─": "-",
-    "≤": "<=",
-    "✗": "x",
-    "✓": "ok",
-}
+_SPELLED = {"×": "x", "–": "-", "·": "-", "→": "->", "←": "<-", "…": "...", "─": "-", "≤": "<=", "✗": "x", "✓": "ok"}

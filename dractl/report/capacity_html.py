@@ -156,9 +156,7 @@ def _plugins(plugins: Sequence[PluginRow]) -> Iterable[str]:
 
 
 def _cards(
-    rows: Sequence[DeviceRow],
-    fits: Mapping[str, tuple[tuple[str, int], ...]],
-    taken: frozenset[str] = frozenset(),
+    rows: Sequence[DeviceRow], fits: Mapping[str, tuple[tuple[str, int], ...]], taken: frozenset[str] = frozenset()
 ) -> Iterable[str]:
     nodes: dict[str, list[DeviceRow]] = {name: [] for name in fits}
     for row in rows:

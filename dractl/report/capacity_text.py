@@ -52,17 +52,7 @@ def devices(
         lines.append((p.node, f"{p.resource} (device plugin)", "-", *(str(n) for n in counts), "0", ""))
     if not lines:
         return "no device is published, and no node offers any through a device plugin\n"
-    head: Cells = (
-        by.upper(),
-        "DRIVER",
-        "MODEL",
-        "DEVICES",
-        "FREE",
-        "HELD",
-        _OUT_OF_SERVICE,
-        _UNKNOWN,
-        "HELD BY",
-    )
+    head: Cells = (by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD", _OUT_OF_SERVICE, _UNKNOWN, "HELD BY")
     totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
     if not hidden:
         head, lines = _but(head, lines, head.index(_UNKNOWN))

@@ -28,10 +28,7 @@ class Decisive(Struct, frozen=True):
 
 
 def decisive_bug(
-    scheduler: Scheduler,
-    attempt: Attempt,
-    claims: Sequence[PodClaim],
-    again: Callable[[Scheduler], Attempt],
+    scheduler: Scheduler, attempt: Attempt, claims: Sequence[PodClaim], again: Callable[[Scheduler], Attempt]
 ) -> Decisive | None:
     """The bug that stops a pod, if one does; ``again`` makes the attempt with another scheduler."""
     if not scheduler.features.upstream_bugs or attempt.stopped or attempt.late is not None or not attempt.nodes:

@@ -85,12 +85,7 @@ class Miscounted(Late, frozen=True):
 
 
 def late(
-    features: Features,
-    pod: PodInfo | None,
-    claims: Sequence[PodClaim],
-    nodes: Sequence[NodeVerdict],
-    *,
-    mapped: bool,
+    features: Features, pod: PodInfo | None, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict], *, mapped: bool
 ) -> Late | None:
     """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
     miscounted = _miscounted(features, claims, nodes)

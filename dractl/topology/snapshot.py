@@ -88,8 +88,7 @@ def _snapshot(path: Path) -> Machine:
     try:
         if path.stat().st_size > MAX_SNAPSHOT:
             raise InputError(
-                f"is larger than {MAX_SNAPSHOT >> 20} MiB, too large for a snapshot of one machine",
-                place=str(path),
+                f"is larger than {MAX_SNAPSHOT >> 20} MiB, too large for a snapshot of one machine", place=str(path)
             )
         return from_json(json.loads(path.read_bytes()))
     except OSError as error:

@@ -25,12 +25,7 @@ def bounded(
 
 
 def unique(
-    rule: str,
-    places: Place,
-    key: Callable[[Place], Hashable],
-    target: Target,
-    *,
-    name: str | None = None,
+    rule: str, places: Place, key: Callable[[Place], Hashable], target: Target, *, name: str | None = None
 ) -> Iterator[Violation]:
     """Items whose key an earlier item has. 1.34 points to the field ``name``, which holds the key."""
     seen: set[Hashable] = set()

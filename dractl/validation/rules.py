@@ -20,11 +20,7 @@ from dractl.validation.violation import Violation
 
 
 def check(
-    value: Mapping[str, Any],
-    target: Target,
-    *,
-    namespaces: Mapping[str, Mapping[str, str]],
-    written: str = "v1",
+    value: Mapping[str, Any], target: Target, *, namespaces: Mapping[str, Mapping[str, str]], written: str = "v1"
 ) -> Iterator[Violation]:
     """Violations that the API server of ``target`` reports for a document converted to v1.
 

@@ -176,10 +176,7 @@ def test_a_rule_without_selector_taints_everything_up_to_1_36(cluster: Cluster, 
 
 def test_partitions_share_counters(cluster: Cluster) -> None:
     def part(name: str, memory: str) -> dict[str, Any]:
-        return {
-            **gpu(name),
-            "consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}],
-        }
+        return {**gpu(name), "consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}]}
 
     cluster.pool(
         "gpu.io",

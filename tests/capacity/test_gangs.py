@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 ONE = template("one", request("gpu", "gpu"))
 USES = {"name": "gpu", "resourceClaimTemplateName": "one"}
-NODES = (
-    node("a", labels={"zone": "za"}),
-    gpus("a", *"rrr"),
-    node("b", labels={"zone": "zb"}),
-    gpus("b", *"rr"),
-)
+NODES = (node("a", labels={"zone": "za"}), gpus("a", *"rrr"), node("b", labels={"zone": "zb"}), gpus("b", *"rr"))
 BASIC = {"basic": {}}
 
 

@@ -14,17 +14,7 @@ from dractl.capacity import Most, most, place, stranded, subject
 from dractl.capacity.changes import added, only_node, without
 from dractl.errors import InputError, UsageError
 from dractl.scheduler.attempt import Scheduler
-from tests.explain.cluster import (
-    allocation,
-    claim,
-    device,
-    device_class,
-    node,
-    pod,
-    request,
-    slice_of,
-    state_of,
-)
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 ROOT = "resource.kubernetes.io/pcieRoot"
 FEATURES = Features.for_release("1.37")
@@ -142,12 +132,7 @@ def test_without_and_with_more_nodes() -> None:
     smaller = without(state, "node/b", None)
     assert place(subject(smaller, "template/one", "ml"), FEATURES).fits == 1
     larger = added(state, state_of(gpus("x", "r", "r", "r")), 2, "h")
-    assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {
-        "a": 1,
-        "b": 1,
-        "h-1": 3,
-        "h-2": 3,
-    }
+    assert fits(place(subject(larger, "template/one", "ml"), FEATURES)) == {"a": 1, "b": 1, "h-1": 3, "h-2": 3}
     assert fits(place(subject(only_node(state, "b"), "template/one", "ml"), FEATURES)) == {"b": 1}
 
 
@@ -253,11 +238,7 @@ def partition(name: str, size: int) -> dict[str, Any]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
-    total=st.integers(1, 9),
-    wants=st.integers(1, 2),
-)
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6), total=st.integers(1, 9), wants=st.integers(1, 2))
 def test_the_most_partitions_that_fit_are_what_trying_everything_finds(
     sizes: list[int], total: int, wants: int
 ) -> None:

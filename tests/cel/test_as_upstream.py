@@ -239,10 +239,7 @@ def test_what_does_not_compile(text: str, message: str) -> None:
             "{'a': 1}[?'b'].semver(0) == 0",
             ["22 found no matching overload for 'semver' applied to 'optional_type(int).(int)'"],
         ),
-        (
-            "device.attributes['a'].format.named('uuid') == 1",
-            ["36 undeclared reference to 'named' (in container '')"],
-        ),
+        ("device.attributes['a'].format.named('uuid') == 1", ["36 undeclared reference to 'named' (in container '')"]),
     ],
 )
 def test_several_issues(text: str, messages: list[str]) -> None:

@@ -288,10 +288,7 @@ def test_the_picture_has_a_root_once_and_names_in_full(tmp_path: Path, capsys: p
     asked = claim("c", request("r", "gpu", 9))
     path = dump(tmp_path, CLASS, node("node-1"), *slices, held, asked)
     _, out, _ = run(capsys, "-f", path, "claim/c", "-o", "html")
-    assert boxes(out) == {
-        "elsewhere": ["gpu-1"],
-        "pci0000:10 · NUMA 1": ["gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"],
-    }
+    assert boxes(out) == {"elsewhere": ["gpu-1"], "pci0000:10 · NUMA 1": ["gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"]}
     picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
     thick = [g.findall("text")[0].text for g in picture.findall("g") if g.findall("rect")[0].get("stroke-width") == "3"]
     assert thick == ["gpu-1", "gpu-0-mig-1g10gb-me-20-0"]  # gpu-0 is held, nic-0 is of another class

@@ -19,11 +19,7 @@ from tests import machines
 if TYPE_CHECKING:
     from pathlib import Path
 
-ARCHIVES = [
-    "2pa-pcidomain32bits.tar.bz2",
-    "32intel64-2p8co2t+8ve.tar.bz2",
-    "40intel64-2g2n4c+pcilocality.tar.bz2",
-]
+ARCHIVES = ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"]
 
 
 @pytest.fixture(autouse=True)

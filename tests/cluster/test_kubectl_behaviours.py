@@ -496,11 +496,7 @@ def test_json_names_what_could_not_be_read(
 @pytest.mark.parametrize("name", ["version refused", "newer"])
 @pytest.mark.parametrize("arguments", [["explain", "pod/train-0"], ["devices"], ["fit", "template/one"]])
 def test_json_says_that_the_release_is_assumed(
-    name: str,
-    arguments: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tmp_path, named(name), monkeypatch)
     main([*arguments, "--isolated", "-o", "json"])

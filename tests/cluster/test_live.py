@@ -146,11 +146,7 @@ def test_what_kubelet_says_of_a_pod_is_fetched(kubectl: Kubectl, reason: str) ->
     [
         ("error: You must be logged in to the server (Unauthorized)\n", "logged in", "log in again"),
         ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout\n", "i/o timeout", "VPN"),
-        (
-            "The connection to the server 10.0.0.1:6443 was refused: connect: connection refused\n",
-            "refused",
-            "running",
-        ),
+        ("The connection to the server 10.0.0.1:6443 was refused: connect: connection refused\n", "refused", "running"),
         ("The connection to the server localhost:8080 was refused - did you ...?\n", "refused", "no kubeconfig"),
         ("error: stat /nowhere: no such file or directory\n", "/nowhere", "--kubeconfig"),
         (

@@ -41,7 +41,7 @@ ALL = {
         "DRAPartitionableDevices",
         "DRAPrioritizedList",
         "DRAResourceClaimDeviceStatus",
-    ],
+    ]
 }
 ALL["1.35"] = ALL["1.34"]
 ALL["1.36"] = [*ALL["1.35"], "DRAListTypeAttributes"]
@@ -88,16 +88,7 @@ PARTS = (
     "claims",
     "policy",
 )
-ENDS_EARLY = {
-    "derived",
-    "errors",
-    "generations",
-    "incomplete",
-    "invalid",
-    "nodeselector",
-    "othernodes",
-    "perdevice",
-}
+ENDS_EARLY = {"derived", "errors", "generations", "incomplete", "invalid", "nodeselector", "othernodes", "perdevice"}
 NEEDS = {
     "counters": "DRAPartitionableDevices",
     "twins": "DRAPartitionableDevices",

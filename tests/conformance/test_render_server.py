@@ -129,8 +129,7 @@ def test_the_example_driver_with_counters(server: tuple[Any, Target]) -> None:
 
 
 @pytest.mark.parametrize(
-    "archive",
-    ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"],
+    "archive", ["2pa-pcidomain32bits.tar.bz2", "32intel64-2p8co2t+8ve.tar.bz2", "40intel64-2g2n4c+pcilocality.tar.bz2"]
 )
 def test_gathered_machines(server: tuple[Any, Target], whole: Path, archive: str) -> None:
     accepted(*server, read(whole / "machines" / archive))

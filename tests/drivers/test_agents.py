@@ -66,8 +66,7 @@ def test_an_ovs_bridge_has_ports_for_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shares", "valid"),
-    [("1", {"min": "1", "max": "1"}), ("8", {"min": "1", "max": "8", "step": "1"})],
+    ("shares", "valid"), [("1", {"min": "1", "max": "1"}), ("8", {"min": "1", "max": "8", "step": "1"})]
 )
 def test_claims_share_a_rockchip_block(shares: str, valid: dict[str, str]) -> None:
     found = devices("dra.rockchip.com", {"name": "npu-0", "type": "npu", "capacity": {"shares": shares}})[0]

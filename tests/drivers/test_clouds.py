@@ -111,8 +111,7 @@ def test_adapters_of_gpu_machines_have_no_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "attribute"),
-    [("a3-megagpu-8g", "gce.dra.net/machineType"), ("ND_H100_v5", "azure.dra.net/vmSize")],
+    ("name", "attribute"), [("a3-megagpu-8g", "gce.dra.net/machineType"), ("ND_H100_v5", "azure.dra.net/vmSize")]
 )
 def test_dranet_names_the_machine_type(name: str, attribute: str) -> None:
     machine = hardware.machine(name)

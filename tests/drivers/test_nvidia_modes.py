@@ -40,11 +40,7 @@ def function(bdf: str, **facts: Any) -> PciDevice:
 
 
 # An A100 40GB: 16 MiB of registers, 64 GiB and 32 MiB with 64-bit addresses.
-A100 = function(
-    "0000:65:00.0",
-    bars=(16 * MIB, 64 * GIB, 32 * MIB),
-    bars_64bit=(64 * GIB, 32 * MIB),
-)
+A100 = function("0000:65:00.0", bars=(16 * MIB, 64 * GIB, 32 * MIB), bars_64bit=(64 * GIB, 32 * MIB))
 MACHINE = Machine(
     host=Host(iommu=True, iommufd=True),
     numa_nodes=(NumaNode(0, "0-7"),),

@@ -69,11 +69,7 @@ def test_what_a_version_takes(driver: str, parameters: dict, version: str | None
         (
             "dra.net",
             {
-                "interface": {
-                    "name": "dranet0",
-                    "addresses": ["10.0.0.1/24", "fd00::1/64"],
-                    "mtu": 9000,
-                },
+                "interface": {"name": "dranet0", "addresses": ["10.0.0.1/24", "fd00::1/64"], "mtu": 9000},
                 "routes": [
                     {"destination": "0.0.0.0/0", "gateway": "10.0.0.254"},
                     {"destination": "fd00::/8", "scope": 253},
@@ -164,9 +160,7 @@ def test_taken(driver: str, parameters: dict) -> None:
             "gpu.nvidia.com",
             {**GPU, "sharing": {"strategy": "MPS", "timeSlicingConfig": {"interval": "Long"}}},
             OpaqueFault(
-                ("sharing", "timeSlicingConfig"),
-                '"timeSlicingConfig" cannot be used with the strategy MPS',
-                key=True,
+                ("sharing", "timeSlicingConfig"), '"timeSlicingConfig" cannot be used with the strategy MPS', key=True
             ),
         ),
         (

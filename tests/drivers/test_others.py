@@ -164,13 +164,7 @@ HOPPER = Gpu(bdf=BDF, vendor="0x10de", source="nvml", health="ok", fabric=Fabric
         # getCliqueIDStrict, and getCliqueIDLegacy without the gate or before it
         ((replace(HOPPER, fabric=Fabric("in-progress")),), None, "0.3", {}, "not registered with its NVLink fabric"),
         ((replace(HOPPER, fabric=Fabric("in-progress")),), None, "0.2", {}, None),
-        (
-            (replace(HOPPER, fabric=Fabric("not-started")),),
-            None,
-            "0.4",
-            {"CrashOnNVLinkFabricErrors": "false"},
-            None,
-        ),
+        ((replace(HOPPER, fabric=Fabric("not-started")),), None, "0.4", {"CrashOnNVLinkFabricErrors": "false"}, None),
         ((HOPPER, replace(HOPPER, fabric=Fabric("completed", CLUSTER, 8))), None, "0.4", {}, "several NVLink cliques"),
         ((HOPPER, replace(HOPPER, fabric=Fabric("completed", "b", 7))), None, "0.1", {}, "several NVLink clusters"),
         ((HOPPER, replace(HOPPER, fabric=Fabric("completed"))), None, "0.4", {}, None),  # HGX: a cluster of zeros
@@ -267,12 +261,7 @@ def test_shared_capacity() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [
-        {"numDevices": "x"},
-        {"numDevices": "9999"},
-        {"allowMultipleAllocations": "yes"},
-        {"partitionsPerGPU": "-1"},
-    ],
+    [{"numDevices": "x"}, {"numDevices": "9999"}, {"allowMultipleAllocations": "yes"}, {"partitionsPerGPU": "-1"}],
 )
 def test_settings_of_the_example_driver(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):

@@ -106,10 +106,7 @@ def test_a_pod_of_another_scheduler_is_said_first() -> None:
     assert answer.fixes[0].title == "remove schedulerName from the pod, so that the default scheduler schedules it"
 
 
-@pytest.mark.parametrize(
-    ("template", "nearest"),
-    [("one-gpus", "one-gpu"), ("entirely-different", None)],
-)
+@pytest.mark.parametrize(("template", "nearest"), [("one-gpus", "one-gpu"), ("entirely-different", None)])
 def test_a_missing_template(template: str, nearest: str | None) -> None:
     there = {
         "apiVersion": "resource.k8s.io/v1",

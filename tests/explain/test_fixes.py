@@ -559,8 +559,5 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     answer = explain("pod/web-0", provider, *TWO[1:], owner, waiting)
     (change,) = changes(answer.fixes[0])
     path = "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu"
-    assert change == {
-        "patch": "Deployment/ml/web",
-        "json": [{"op": "move", "from": f"{path}s", "path": path}],
-    }
+    assert change == {"patch": "Deployment/ml/web", "json": [{"op": "move", "from": f"{path}s", "path": path}]}
     assert patched(owner, change["json"])

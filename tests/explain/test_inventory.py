@@ -63,11 +63,7 @@ def test_the_picture_of_a_pod_that_wants_it_says_so_too() -> None:
 
 
 def test_what_is_left_of_a_device_that_claims_share() -> None:
-    shared = {
-        "name": "nic-0",
-        "allowMultipleAllocations": True,
-        "capacity": {"bandwidth": {"value": "10G"}},
-    }
+    shared = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "10G"}}}
     status = allocation("node-1", ("nic.example.com", "nic-0"), pod="p")
     result = status["allocation"]["devices"]["results"][0]
     result |= {"shareID": "0f1c6a4e-2c1f-4a52-9d8d-0d6f5f4b3a21", "consumedCapacity": {"bandwidth": "4G"}}

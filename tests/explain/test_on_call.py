@@ -13,17 +13,7 @@ from dractl.cluster.state import ClusterState
 from dractl.explain import Explainer, find
 from dractl.explain.answer import plain
 from dractl.report import explain_patch
-from tests.explain.cluster import (
-    allocation,
-    claim,
-    device,
-    device_class,
-    node,
-    pod,
-    request,
-    slice_of,
-    state_of,
-)
+from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 from tests.explain.test_fixes import DRIVER, GPU, explain, gpus, made, selecting, template, titles
 
 if TYPE_CHECKING:

@@ -60,10 +60,7 @@ def test_drivers_are_counted_where_the_driver_is_compared(text: str, drivers: tu
         ("device.attributes['d'].v.isLessThan(semver('1.2.3'))", "v < 1.2.3"),
         ("true && // device.attributes['d'].x\n   device.attributes['d'].y == 1", "true && y == 1"),
         ("device.driver == 'a b' && has(device.attributes['d'].x)", "device.driver == 'a b' && has(x)"),
-        (
-            "device.attributes['resource.kubernetes.io'].numaNode == 0",
-            "resource.kubernetes.io/numaNode == 0",
-        ),
+        ("device.attributes['resource.kubernetes.io'].numaNode == 0", "resource.kubernetes.io/numaNode == 0"),
         ("device.driver == \"device.attributes['d'].x\"", "device.driver == \"device.attributes['d'].x\""),
     ],
 )

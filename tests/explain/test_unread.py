@@ -237,9 +237,7 @@ def test_nothing_fits_for_sure_while_something_may_not_be_read(
 
 
 def test_what_cannot_fit_whatever_others_hold_is_decided() -> None:
-    found = answer(
-        seen(*WHOLE, claim("mine", request("r", "gpu", 9)), waiting(), narrow=("ResourceClaim", "Pod")),
-    )
+    found = answer(seen(*WHOLE, claim("mine", request("r", "gpu", 9)), waiting(), narrow=("ResourceClaim", "Pod")))
     assert found.verdict == "unallocatable"
     assert any("claims of other namespaces" in note for note in found.notes)
     assert found.fixes

@@ -168,8 +168,7 @@ def test_a_misspelt_claim_of_a_container_is_one_mistake(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("container", "said"),
-    [("{name: b}", "image: Required value"), ("{name: a, image: y}", 'Duplicate value: "a"')],
+    ("container", "said"), [("{name: b}", "image: Required value"), ("{name: a, image: y}", 'Duplicate value: "a"')]
 )
 def test_a_container_that_a_patch_misses(tmp_path: Path, container: str, said: str) -> None:
     text = documents(USER.replace("NAME", "gpu") + f"  - {container}\n", claim("gpu gpu.nvidia.com"))

@@ -102,10 +102,7 @@ IN_LINES = IN_BRACES.rstrip().replace(" {deviceClassName: gpu.nvidia.com}", "\n 
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        (
-            "\n      tolerations:\n      - operator: Exists\n",
-            "\n        tolerations:\n        - operator: Exists\n",
-        ),
+        ("\n      tolerations:\n      - operator: Exists\n", "\n        tolerations:\n        - operator: Exists\n"),
         ("\n    tolerations: [{operator: Exists}]\n", "\n        tolerations: [{operator: Exists}]\n"),
         ("\n        allocationMode: All\n        count: 2\n", "\n        allocationMode: All\n"),
     ],

@@ -46,12 +46,7 @@ def test_a_finding_is_what_the_server_says_with_its_place() -> None:
         "endColumn": 18,
         "document": 0,
         "path": "spec.devices.requests[0].exactly.count",
-        "object": {
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaim",
-            "namespace": "ml",
-            "name": "gpus",
-        },
+        "object": {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "namespace": "ml", "name": "gpus"},
         "fingerprint": found["fingerprint"],
         "api": {"type": "FieldValueInvalid", "field": "spec.devices.requests[0].exactly.count"},
     }

@@ -224,8 +224,7 @@ def test_classes(name: str, meant: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
-    [("gpu.nvidia.io", "DRA723"), ("gpu.nvidia.com", None), ("gpu.amd.com", "DRA723")],
+    ("name", "code"), [("gpu.nvidia.io", "DRA723"), ("gpu.nvidia.com", None), ("gpu.amd.com", "DRA723")]
 )
 def test_configurations_for_another_driver(name: str, code: str | None) -> None:
     parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"}

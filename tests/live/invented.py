@@ -172,15 +172,7 @@ WORKLOADS = [
     ),
     Story(
         "13b-time-slicing-statefulset",
-        [
-            [
-                *BASE,
-                node("gpu-1"),
-                gpus("gpu-1", 1),
-                sharing("TimeSlicing"),
-                owned("StatefulSet", "nb", 2, "shared"),
-            ]
-        ],
+        [[*BASE, node("gpu-1"), gpus("gpu-1", 1), sharing("TimeSlicing"), owned("StatefulSet", "nb", 2, "shared")]],
         "ml/pod/nb-1",
         [["each replica", "one claim", "own claim"]],
         [["resourceclaim"]],
@@ -255,10 +247,7 @@ WORKLOADS = [
     ),
     Story(
         "47b-policy-refuses-claims",
-        [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING],
-            [deployment("infer", 2, "one-gpu")],
-        ],
+        [[*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, POLICY, POLICY_BINDING], [deployment("infer", 2, "one-gpu")]],
         "ml/pod/infer-*",
         [["every claim needs the label team"]],
         [["one-gpu so that its claims are accepted", "label"]],
@@ -266,10 +255,7 @@ WORKLOADS = [
     ),
     Story(
         "47c-webhook-does-not-answer",
-        [
-            [*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, WEBHOOK],
-            [deployment("infer", 2, "one-gpu")],
-        ],
+        [[*BASE, node("gpu-1"), gpus("gpu-1", 2), ONE, WEBHOOK], [deployment("infer", 2, "one-gpu")]],
         "ml/pod/infer-*",
         [["failed calling webhook"]],
         [["webhook guard.example.com"]],
@@ -326,10 +312,7 @@ WORKLOADS = [
                     "apiVersion": "batch/v1",
                     "kind": "CronJob",
                     "metadata": meta("nightly", "ml"),
-                    "spec": {
-                        "schedule": "0 0 31 2 *",
-                        "jobTemplate": {"spec": job("x", 1, "one-gpu")["spec"]},
-                    },
+                    "spec": {"schedule": "0 0 31 2 *", "jobTemplate": {"spec": job("x", 1, "one-gpu")["spec"]}},
                 },
             ],
             lambda plane: run(plane, "nightly", "nightly-1"),
@@ -367,10 +350,7 @@ WORKLOADS = [
                     "kind": "ResourceQuota",
                     "metadata": meta("no-gpus", "ml"),
                     "spec": {"hard": {"requests.nvidia.com/gpu": "0"}},
-                    "status": {
-                        "hard": {"requests.nvidia.com/gpu": "0"},
-                        "used": {"requests.nvidia.com/gpu": "0"},
-                    },
+                    "status": {"hard": {"requests.nvidia.com/gpu": "0"}, "used": {"requests.nvidia.com/gpu": "0"}},
                 },
                 ONE,
                 deployment("infer", 1, "one-gpu", limits={"nvidia.com/gpu": "1"}),
@@ -556,12 +536,8 @@ NODES = [
                 node("gpu-1"),
                 gpus("gpu-1", 1),
                 ONE,
-                pod(
-                    "train",
-                    "one-gpu",
-                    volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}}],
-                ),
-            ],
+                pod("train", "one-gpu", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "datasets"}}]),
+            ]
         ],
         "ml/pod/train",
         [["datasets"], ["not found", "does not exist"]],
@@ -654,10 +630,7 @@ NODES = [
             [
                 node(
                     "gpu-b",
-                    [
-                        taint("node.kubernetes.io/unreachable"),
-                        taint("node.kubernetes.io/unreachable", "NoExecute"),
-                    ],
+                    [taint("node.kubernetes.io/unreachable"), taint("node.kubernetes.io/unreachable", "NoExecute")],
                     ready="Unknown",
                 ),
                 gpus("gpu-b", 1),
@@ -690,12 +663,7 @@ NODES = [
                 node("gpu-1"),
                 gpus("gpu-1", 1),
                 ONE,
-                pod(
-                    "train",
-                    "one-gpu",
-                    limits={"hugepages-2Mi": "1Gi"},
-                    requests={"hugepages-2Mi": "1Gi"},
-                ),
+                pod("train", "one-gpu", limits={"hugepages-2Mi": "1Gi"}, requests={"hugepages-2Mi": "1Gi"}),
             ]
         ],
         "ml/pod/train",
@@ -867,8 +835,7 @@ DRIVERS = [
             [
                 *BASE,
                 device_class(
-                    "a100",
-                    f"device.driver == '{NVIDIA}' && {attribute('productName')} == 'NVIDIA A100-SXM4-80GB'",
+                    "a100", f"device.driver == '{NVIDIA}' && {attribute('productName')} == 'NVIDIA A100-SXM4-80GB'"
                 ),
                 node("gpu-1"),
                 gpus("gpu-1", 4, "A100"),
@@ -901,14 +868,7 @@ DRIVERS = [
     ),
     Story(
         "61-implicit-resource-name",
-        [
-            [
-                *BASE,
-                node("gpu-1"),
-                gpus("gpu-1", 2),
-                pod("train", limits={f"deviceclass.resource.k8s.io/{NVIDIA}": "1"}),
-            ]
-        ],
+        [[*BASE, node("gpu-1"), gpus("gpu-1", 2), pod("train", limits={f"deviceclass.resource.k8s.io/{NVIDIA}": "1"})]],
         "ml/pod/train",
         [[f"deviceclass.resource.k8s.io/{NVIDIA}"], [f"deviceclass.resource.kubernetes.io/{NVIDIA}"]],
         [[f"deviceclass.resource.kubernetes.io/{NVIDIA}"]],
@@ -955,15 +915,7 @@ DRIVERS = [
     ),
     Story(
         "12-admin-access",
-        [
-            [
-                *BASE,
-                node("gpu-1"),
-                gpus("gpu-1", 1),
-                ONE,
-            ],
-            lambda plane: admin(plane),
-        ],
+        [[*BASE, node("gpu-1"), gpus("gpu-1", 1), ONE], lambda plane: admin(plane)],
         "ml/pod/monitor",
         [["admin"], ["label"]],
         [["label namespace ml"]],
@@ -997,9 +949,7 @@ DRIVERS = [
                 node("gpu-1", [taint("team", value="research")], {"pool": "h100"}),
                 gpus("gpu-1", 2),
                 template(
-                    "both",
-                    request(cel=f"{attribute('architecture')} == 'hopper'"),
-                    request("nic", "rdma.example.com"),
+                    "both", request(cel=f"{attribute('architecture')} == 'hopper'"), request("nic", "rdma.example.com")
                 ),
                 pod("train", "both", nodeSelector={"pool": "h-100"}),
             ]
@@ -1129,10 +1079,7 @@ DEVICES = [
             [
                 *BASE,
                 node("gpu-1"),
-                slice_(
-                    "gpu-1",
-                    [gpu(0, taints=[{"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoExecute"}])],
-                ),
+                slice_("gpu-1", [gpu(0, taints=[{"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoExecute"}])]),
                 ONE,
                 pod("train", "one-gpu"),
             ]
@@ -1175,11 +1122,7 @@ DEVICES = [
                 *BASE,
                 node("gpu-1"),
                 slice_("gpu-1", [gpu(i, **{RACK: {"string": "pci0000:10"}}) for i in range(2)]),
-                template(
-                    "apart",
-                    request(count=2),
-                    constraints=[{"requests": ["gpu"], "distinctAttribute": RACK}],
-                ),
+                template("apart", request(count=2), constraints=[{"requests": ["gpu"], "distinctAttribute": RACK}]),
                 pod("train", "apart"),
             ]
         ],
@@ -1190,13 +1133,7 @@ DEVICES = [
     Story(
         "79-all-with-one-held",
         [
-            [
-                *BASE,
-                node("gpu-1"),
-                gpus("gpu-1", 4),
-                *hogs(1),
-                template("all", request(count=None)),
-            ],
+            [*BASE, node("gpu-1"), gpus("gpu-1", 4), *hogs(1), template("all", request(count=None))],
             [pod("train", "all")],
         ],
         "ml/pod/train",
@@ -1234,10 +1171,7 @@ DEVICES = [
                 *BASE,
                 node("gpu-1"),
                 slice_("gpu-1", [gpu(0, taints=[{"key": "example.com/Team", "value": "llm", "effect": "NoSchedule"}])]),
-                template(
-                    "t",
-                    request(tolerations=[{"key": "example.com/team", "operator": "Equal", "value": "llm"}]),
-                ),
+                template("t", request(tolerations=[{"key": "example.com/team", "operator": "Equal", "value": "llm"}])),
                 pod("train", "t"),
             ]
         ],
@@ -1463,10 +1397,7 @@ SELECTORS = [
                 device_class("fast", "device.driver == 'GPU.nvidia.com'"),
                 node("gpu-1"),
                 gpus("gpu-1", 2),
-                template(
-                    "f",
-                    {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "fast"}]},
-                ),
+                template("f", {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "fast"}]}),
                 deployment("web", 1, "f"),
             ]
         ],

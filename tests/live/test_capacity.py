@@ -211,10 +211,7 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
             ],
             copy("shape"),
         ),
-        "first-available": (
-            [template(either(3, 2)), *mixed, worker("c"), devices(GPU, "c", *"rrrrr")],
-            copy("shape"),
-        ),
+        "first-available": ([template(either(3, 2)), *mixed, worker("c"), devices(GPU, "c", *"rrrrr")], copy("shape")),
         "tainted-devices": (
             [
                 template(request("gpu", "gpu", tolerations=[{"key": "xid", "operator": "Exists"}])),
@@ -235,10 +232,7 @@ def fleet(name: str, release: str) -> tuple[list[dict[str, Any]], dict[str, Any]
             ],
             copy("shape", nodeSelector={"zone": "x"}, tolerations=[{"key": "t", "operator": "Exists"}]),
         ),
-        "cpu": (
-            [template(ONE), *mixed],
-            copy("shape", requests={"cpu": "3"}),
-        ),
+        "cpu": ([template(ONE), *mixed], copy("shape", requests={"cpu": "3"})),
         "extended-resource": (
             [worker("a"), devices(GPU, "a", *"rrr"), worker("b"), devices(GPU, "b", "r")],
             copy(requests={"example.com/gpu": "1"}),

@@ -327,11 +327,7 @@ SMALL = [
 
 def one_gpu(**more: Any) -> dict[str, Any]:
     container = {"name": "main", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}
-    return {
-        "containers": [container],
-        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
-        **more,
-    }
+    return {"containers": [container], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}], **more}
 
 
 def test_a_workload_and_what_is_not_checked(cluster: Any) -> None:

@@ -146,12 +146,7 @@ SITUATIONS = (
         part("kill", "lab"),
     ),
     Situation(
-        "driver-hangs",
-        "not-prepared",
-        "DeadlineExceeded",
-        wrong(),
-        "why it does not answer",
-        wrong=wrong(hang=60),
+        "driver-hangs", "not-prepared", "DeadlineExceeded", wrong(), "why it does not answer", wrong=wrong(hang=60)
     ),
     Situation(
         "device-lost",

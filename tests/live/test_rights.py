@@ -72,11 +72,7 @@ def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
     assert found["verdict"] == "undecided"
     assert "0/1 nodes are available: 1 cannot allocate all claims" in found["headline"]
     assert "ResourceSlices and DeviceClasses may not be read" in found["headline"]
-    assert lacking(found) == [
-        "resourceslices.resource.k8s.io",
-        "deviceclasses.resource.k8s.io",
-        "nodes",
-    ]
+    assert lacking(found) == ["resourceslices.resource.k8s.io", "deviceclasses.resource.k8s.io", "nodes"]
 
 
 def test_what_lies_in_the_namespace_is_found(user: Any) -> None:

@@ -178,14 +178,7 @@ def test_absent_is_none_or_empty() -> None:
 
 
 def test_an_allocated_claim() -> None:
-    result = {
-        "request": "a",
-        "driver": "d",
-        "pool": "p",
-        "device": "x",
-        "shareID": "s",
-        "consumedCapacity": {"m": "1"},
-    }
+    result = {"request": "a", "driver": "d", "pool": "p", "device": "x", "shareID": "s", "consumedCapacity": {"m": "1"}}
     selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]}
     status = {
         "allocation": {"devices": {"results": [result], "config": [{"source": "FromClass"}]}, "nodeSelector": selector},

@@ -49,10 +49,7 @@ def obj(kind: str, **fields: Any) -> dict[str, Any]:
         ),
         ({"apiVersion": "v1", "kind": "PodTemplate", "template": TEMPLATE}, ["template.spec"]),
         ({"apiVersion": "v1", "kind": "Pod", "spec": SPEC}, ["spec"]),
-        (
-            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "spec": {"spec": {"devices": {}}}},
-            [],
-        ),
+        ({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "spec": {"spec": {"devices": {}}}}, []),
         (obj("Deployment", spec={"template": {"spec": {"containers": "none"}}}), []),
         (obj("Deployment", status={"template": TEMPLATE}), []),
         (obj("X", spec=None), []),

@@ -153,10 +153,7 @@ def test_what_is_released_may_still_not_fit() -> None:
 def test_a_device_that_the_pods_other_claim_holds() -> None:
     other = claim("d", request("r", "gpu"), metadata={"uid": "uid-d"})
     both = pod(
-        "p",
-        {"name": "g", "resourceClaimName": "c"},
-        {"name": "h", "resourceClaimName": "d"},
-        metadata={"uid": "uid-p"},
+        "p", {"name": "g", "resourceClaimName": "c"}, {"name": "h", "resourceClaimName": "d"}, metadata={"uid": "uid-p"}
     )
     answer = explain(*CLUSTER, shared(WHEN, "p"), other, both)
     assert (answer.reasons[0].code, answer.reasons[0].pod_claim) == ("device-in-use-same-pod", "h")

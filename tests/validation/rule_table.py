@@ -651,10 +651,7 @@ ROWS = [
     # -- metadata
     row(obj("DeviceClass", {}, name=""), ("OM-01", REQUIRED, "metadata.name")),
     row(obj("ResourceClaim", {}, name="A"), ("OM-02", INVALID, "metadata.name")),
-    row(
-        obj("ResourceClaim", {}, name="", generateName="a."),
-        ("OM-03", INVALID, "metadata.generateName"),
-    ),
+    row(obj("ResourceClaim", {}, name="", generateName="a."), ("OM-03", INVALID, "metadata.generateName")),
     row(
         obj("ResourceClaim", {}, name="", generateName="A"),
         ("OM-03", INVALID, "metadata.generateName"),

@@ -163,11 +163,7 @@ ROWS = [
         ("CS-06", NOT_SUPPORTED, f"{RESULT}.skipNodeOperations[2]"),
         ("CS-06", DUPLICATE, f"{RESULT}.skipNodeOperations[2]"),
     ),
-    row(
-        allocated(config=[{}]),
-        ("CS-07", REQUIRED, f"{CONFIG}.source"),
-        ("CS-07", REQUIRED, f"{CONFIG}.opaque"),
-    ),
+    row(allocated(config=[{}]), ("CS-07", REQUIRED, f"{CONFIG}.source"), ("CS-07", REQUIRED, f"{CONFIG}.opaque")),
     row(
         allocated(config=[{"source": "x", "requests": ["a", "a", "c"], "opaque": {"driver": "", "parameters": None}}]),
         ("CS-07", NOT_SUPPORTED, f"{CONFIG}.source"),
@@ -191,11 +187,7 @@ ROWS = [
         ("CS-08", REQUIRED, "status.allocation.nodeSelector.nodeSelectorTerms"),
     ),
     row(
-        {
-            "allocation": {
-                "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [{"key": "a", "operator": "In"}]}]},
-            }
-        },
+        {"allocation": {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": [{"key": "a", "operator": "In"}]}]}}},
         ("CS-08", REQUIRED, "status.allocation.nodeSelector.nodeSelectorTerms[0].matchFields[0].values"),
         ("CS-08", INVALID, "status.allocation.nodeSelector.nodeSelectorTerms[0].matchFields[0].key"),
     ),
@@ -214,10 +206,7 @@ ROWS = [
     ),
     row(reported(shareID="x"), ("CS-10", INVALID, f"{DEVICE}.shareID"), ("CS-11", INVALID, DEVICE)),
     row(reported(shareID=UUID), ("CS-11", INVALID, DEVICE)),
-    row(
-        {**allocated(), "devices": reported()["devices"] * 2},
-        ("CS-10", DUPLICATE, "status.devices[1]"),
-    ),
+    row({**allocated(), "devices": reported()["devices"] * 2}, ("CS-10", DUPLICATE, "status.devices[1]")),
     row(
         {**allocated(), "devices": reported()["devices"] * 2},
         ("CS-10", DUPLICATE, "status.devices[1].deviceID"),

@@ -30,10 +30,7 @@ def typed(kind: str, release: str, version: str, spec: dict[str, Any], **gates: 
         ([], set()),
         ([{"name": "a", "resourceClaimName": "x"}], set()),
         ([{"name": "a"}], {("FieldValueInvalid", "[0]")}),
-        (
-            [{"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}],
-            {("FieldValueInvalid", "[0]")},
-        ),
+        ([{"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}], {("FieldValueInvalid", "[0]")}),
         ([{}], {("FieldValueInvalid", "[0]"), ("FieldValueRequired", "[0].name")}),
         ([None], {("FieldValueInvalid", "[0]"), ("FieldValueRequired", "[0].name")}),
         ([{"name": "a.b", "resourceClaimName": "x"}], {("FieldValueInvalid", "[0].name")}),

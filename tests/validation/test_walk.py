@@ -56,11 +56,7 @@ REQUEST = ("spec", "devices", "requests", 1)
         (claim({"Exactly": {}}), (*REQUEST, "Exactly"), "exactly"),
         (exactly(name="x"), (*REQUEST, "exactly", "name"), "spec.devices.requests[1].name"),
         (exactly(counts=1), (*REQUEST, "exactly", "counts"), "count"),
-        (
-            {"apiVersion": V1, "kind": "DeviceClass", "selectors": []},
-            ("selectors",),
-            "spec.selectors",
-        ),
+        ({"apiVersion": V1, "kind": "DeviceClass", "selectors": []}, ("selectors",), "spec.selectors"),
         (
             {"apiVersion": V1, "kind": "ResourceClaim", "spec": {"constraints": []}},
             ("spec", "constraints"),

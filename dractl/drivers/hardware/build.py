@@ -103,10 +103,7 @@ def machine(layout: Layout) -> Machine:
         nvme_controllers=tuple(controller for part in parts for controller in part.controllers),
         gpus=gpus,
         links=_links(gpus, int(settings.get("nvlinks", 0))),
-        nvidia=Nvidia(
-            _driver(settings),
-            str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])),
-        )
+        nvidia=Nvidia(_driver(settings), str(settings.get("cuda", hardware.products().modules["nvidia"]["cuda"])))
         if cuda
         else None,
         reported=layout.reported,
@@ -427,13 +424,7 @@ def _as_recorded(interface: NetInterface, slot: Slot, vfs: int) -> NetInterface:
 
 
 def _network(
-    pci: PciDevice,
-    facts: Mapping[str, Any],
-    plan: _Plan,
-    name: str | None,
-    vfs: int,
-    *,
-    virtual_function: bool = False,
+    pci: PciDevice, facts: Mapping[str, Any], plan: _Plan, name: str | None, vfs: int, *, virtual_function: bool = False
 ) -> _Parts:
     """A function with its network interface and its RDMA device, if it has them."""
     rdma = _rdma_name(pci, facts["rdma"], plan) if facts.get("rdma") else None

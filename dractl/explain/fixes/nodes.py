@@ -344,10 +344,7 @@ def _without_affinity(
     )
     if operations:
         yield Candidate(
-            f"remove {removed} from the pod",
-            (Patch(pod, tuple(operations)),),
-            Slot(Topic.AFFINITY),
-            Preference.RELAX,
+            f"remove {removed} from the pod", (Patch(pod, tuple(operations)),), Slot(Topic.AFFINITY), Preference.RELAX
         )
 
 

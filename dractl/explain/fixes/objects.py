@@ -352,18 +352,11 @@ def _own_claim(problem: Problem, pod_claim: str, name: str, value: Mapping[str, 
 def consumer(problem: Problem, _: NoConsumer) -> Iterator[Candidate]:
     """A pod for a claim that no pod uses."""
     where, name = problem.question.key
-    container = {
-        "name": "main",
-        "image": "registry.k8s.io/pause:3.10",
-        "resources": {"claims": [{"name": "claim"}]},
-    }
+    container = {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": {"claims": [{"name": "claim"}]}}
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": f"use-{name}", "namespace": where},
-        "spec": {
-            "containers": [container],
-            "resourceClaims": [{"name": "claim", "resourceClaimName": name}],
-        },
+        "spec": {"containers": [container], "resourceClaims": [{"name": "claim", "resourceClaimName": name}]},
     }
     yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), Slot(Topic.CONSUMER), Preference.SUPPLY)

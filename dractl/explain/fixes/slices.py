@@ -117,11 +117,7 @@ def _restart(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]
                     "apiVersion": model.get("apiVersion"),
                     "kind": "ResourceSlice",
                     "metadata": {"name": f"zz-missing-{number + 1}-{pool.replace('/', '-')}"},
-                    "spec": {
-                        **spec,
-                        "pool": {**map_at(spec, "pool"), "resourceSliceCount": announced},
-                        "devices": [],
-                    },
+                    "spec": {**spec, "pool": {**map_at(spec, "pool"), "resourceSliceCount": announced}, "devices": []},
                 }
             )
         )
@@ -208,11 +204,7 @@ def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], nam
     counters = {c: {"value": _most(slices, c)} for c in dict.fromkeys(c for u in uses for c in map_at(u, "counters"))}
     for (_, slice_name), value in slices:
         if counters and list_at(value, "spec", "sharedCounters"):
-            change = {
-                "op": "add",
-                "path": "/spec/sharedCounters/-",
-                "value": {"name": name, "counters": counters},
-            }
+            change = {"op": "add", "path": "/spec/sharedCounters/-", "value": {"name": name, "counters": counters}}
             yield _published(cause, f"counter set {name}", slice_name, change)
 
 

@@ -49,7 +49,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "")
 
 _GONE = {
     "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "
-    "compute-domain-default-channel.nvidia.com)",
+    "compute-domain-default-channel.nvidia.com)"
 }
 _SHORTEST = 8  # of shorter names nearly all others are near
 

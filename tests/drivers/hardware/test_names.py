@@ -261,10 +261,10 @@ PUBLISHED = {
         "pci-0000-d5-00-1": {"dra.net/ifName": "rdma15", "dra.net/rdma": True},
     },
     "Standard_ND128isr_GB300_v6": {
-        "pci-0104-00-00-0": {"dra.net/pciSubsystem": "0240", "dra.net/ifName": None, "dra.net/numaNode": 1},
+        "pci-0104-00-00-0": {"dra.net/pciSubsystem": "0240", "dra.net/ifName": None, "dra.net/numaNode": 1}
     },
     "Standard_ND96isr_MI300X_v5": {
-        "pci-0101-00-00-0": {"dra.net/pciSubsystem": "0101", "resource.kubernetes.io/pcieRoot": None},
+        "pci-0101-00-00-0": {"dra.net/pciSubsystem": "0101", "resource.kubernetes.io/pcieRoot": None}
     },
     # NVIDIA DGX H100 user guide, table 6: the ports are InfiniBand's by default.
     "dgx-h100": {

@@ -33,11 +33,7 @@ TAINTS = [{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effe
             {"op": "replace", "path": "/spec/taints", "value": TAINTS[1:]},
             "kubectl taint node n a=b:NoSchedule-",
         ),
-        (
-            node("n"),
-            {"op": "add", "path": "/metadata/labels/rack", "value": "r 1"},
-            "kubectl label node n 'rack=r 1'",
-        ),
+        (node("n"), {"op": "add", "path": "/metadata/labels/rack", "value": "r 1"}, "kubectl label node n 'rack=r 1'"),
         (
             node("n", labels={"rack": "1"}),
             {"op": "replace", "path": "/metadata/labels/rack", "value": "2"},

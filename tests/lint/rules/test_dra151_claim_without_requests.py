@@ -11,11 +11,7 @@ EMPTY = API + "kind: ResourceClaim\nmetadata: {name: gpus}\n"
 
 @pytest.mark.parametrize(
     ("spec", "place"),
-    [
-        ("spec: {devices: {requests: []}}\n", "requests"),
-        ("spec: {devices: {}}\n", "devices"),
-        ("spec: {}\n", "spec"),
-    ],
+    [("spec: {devices: {requests: []}}\n", "requests"), ("spec: {devices: {}}\n", "devices"), ("spec: {}\n", "spec")],
 )
 def test_a_claim_without_requests_is_reported_at_what_there_is_of_them(spec: str, place: str) -> None:
     (finding,) = found(EMPTY + spec, "DRA151")

@@ -8,8 +8,7 @@ from tests.lint.written import documents, found, published
 
 
 @pytest.mark.parametrize(
-    ("announced", "slices", "severity"),
-    [(1, 1, None), (2, 2, None), (1, 2, "error"), (2, 1, "warning")],
+    ("announced", "slices", "severity"), [(1, 1, None), (2, 2, None), (1, 2, "error"), (2, 1, "warning")]
 )
 def test_more_slices_than_announced_are_an_error_fewer_may_be_elsewhere(
     announced: int, slices: int, severity: str | None

@@ -64,11 +64,7 @@ TYPED = (
 @pytest.mark.parametrize(
     ("expression", "code", "said"),
     [
-        (
-            'version == "1.2.3"',
-            "DRA751",
-            "version has type version, such as 1.2.3: compare it with compareTo(semver(",
-        ),
+        ('version == "1.2.3"', "DRA751", "version has type version, such as 1.2.3: compare it with compareTo(semver("),
         ('cores > "3"', "DRA751", "cores has type int, such as 4"),
         ("model", "DRA751", "model has type string, such as A100"),
         ('modell == "A100"', "DRA751", "did you mean model?"),

@@ -20,14 +20,7 @@ GATE = {"DRAConsumableCapacity": True}
 @pytest.mark.parametrize("release", ["1.34", "1.35", "1.36", "1.37"])
 @pytest.mark.parametrize(
     ("counts", "values"),
-    [
-        ((1,), (0,)),
-        ((2,), (0, 0)),
-        ((3,), (0, 1, 0)),
-        ((1, 1, 1), (0, 1, 0)),
-        ((2, 1), (0, 1, 0)),
-        ((1, 2), (0, 1, 0)),
-    ],
+    [((1,), (0,)), ((2,), (0, 0)), ((3,), (0, 1, 0)), ((1, 1, 1), (0, 1, 0)), ((2, 1), (0, 1, 0)), ((1, 2), (0, 1, 0))],
 )
 def test_the_release_says_whether_values_are_compared(
     release: str, counts: tuple[int, ...], values: tuple[int, ...]
