@@ -250,10 +250,12 @@ class Scheduler:
         group: Hashable,
         known: dict[Hashable, Verdict | None],
     ) -> NodeVerdict:
-        elsewhere = tuple(c for c in allocated if not self._available(c, node) or self._failed(c))
-        if group not in known:
-            known[group] = self.allocate(node, here)
-        return NodeVerdict(node, name, rejections[name], elsewhere, here, known[group], group)
+        elsewhere = tuple([c for c in allocated if not self._available(c, node) or self._failed(c)])
+        try:
+            outcome = known[group]
+        except KeyError:
+            outcome = known[group] = self.allocate(node, here)
+        return NodeVerdict(node, name, rejections[name], elsewhere, here, outcome, group)
 
     def _available(self, claim: PodClaim, node: Raw) -> bool:
         """True if an allocated claim can be used on a node."""

@@ -340,25 +340,19 @@ class Snapshot(Struct, frozen=True):
     @classmethod
     def of(cls, state: ClusterState, before: Snapshot | None = None) -> Snapshot:
         """The snapshot of a cluster; what is known of pods that did not change is taken over from ``before``."""
-        classes = state.all("PriorityClass")
-        old = {} if before is None or before.state.all("PriorityClass") is not classes else before.known
-        known: dict[int, PodInfo] = {}
-        placed: dict[str, list[PodInfo]] = {}
-        for value in state.all("Pod").values():
-            info = old.get(id(value))
-            if info is None or info.value is not value:
-                info = PodInfo(value, classes)
-            known[id(value)] = info
-            if info.node_name and not info.ended:
-                placed.setdefault(info.node_name, []).append(info)
-        nodes: dict[str, NodeInfo] = {}
-        for (_, name), value in state.all("Node").items():
-            pods = placed.get(name, [])
-            unchanged = before.nodes.get(name) if before is not None else None
-            if unchanged is not None and unchanged.value is value and unchanged.pods == pods:
-                nodes[name] = unchanged
-            else:
-                nodes[name] = NodeInfo(value, pods)
+        classes, values = state.all("PriorityClass"), state.all("Node")
+        if before is not None and before.state.all("PriorityClass") is not classes:
+            before = None
+        old, kept = ({}, {}) if before is None else (before.known, before.nodes)
+        known = {id(value): old.get(id(value)) or PodInfo(value, classes) for value in state.all("Pod").values()}
+        changed = [old[key] for key in old.keys() - known.keys()] + [known[key] for key in known.keys() - old.keys()]
+        placed: dict[str, list[PodInfo]] = {info.node_name: [] for info in changed}
+        if before is None or before.state.all("Node") is not values:
+            placed |= {name: [] for (_, name), v in values.items() if name not in kept or kept[name].value is not v}
+        for info in known.values():
+            if info.node_name in placed and not info.ended:
+                placed[info.node_name].append(info)
+        nodes = {name: NodeInfo(v, placed[name]) if name in placed else kept[name] for (_, name), v in values.items()}
         budgets = tuple(_budget(key, value) for key, value in state.all("PodDisruptionBudget").items())
         return cls(state, nodes, known, any(info.anti_affinity for info in known.values()), budgets)
 
