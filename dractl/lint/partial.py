@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from dractl.manifests import Document
@@ -70,6 +71,7 @@ def _has_directive(value: Any) -> bool:
     return any(map(_is_directive, keys))
 
 
+@lru_cache(4096)  # most keys are those of the API
 def _is_directive(key: object) -> bool:
     return isinstance(key, str) and _DIRECTIVE.match(key) is not None
 
