@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from dractl.alignment import Aligner
 from dractl.allocation import Features
@@ -104,9 +106,39 @@ def alignment() -> str:
     return alignment_svg.render(panels)
 
 
+PAGES = {
+    "explain": (1080, ["explain", "examples/explain"]),
+    "devices": (640, ["devices", "-f", "examples/capacity"]),
+    "fit": (640, ["fit", "gpu-and-nic", "-f", "examples/capacity"]),
+    "discover": (1500, ["discover", "--from", "examples/discover/node.json"]),
+}
+FRAMES = """<body style="margin:0;display:flex;zoom:.45;background:#888">
+<div><iframe {wide} style="color-scheme:light"></iframe><br><iframe {wide} style="color-scheme:dark"></iframe></div>
+<iframe {narrow} style="color-scheme:light"></iframe><iframe {narrow} style="color-scheme:dark"></iframe>"""
+
+
+def photograph(name: str, browser: str, folder: Path) -> None:
+    """A page at 1,400 and 400 px, light and dark: an iframe's scheme is that of its element; README's alone."""
+    height, words = PAGES[name]
+    (folder / "page.html").write_text(printed([*words, "-o", "html"]), encoding="utf-8")
+    source = 'src="page.html" frameborder="0" scrolling="no"'
+    wide, narrow = f'{source} width="1400" height="{height}"', f'{source} width="400" height="{2 * height}"'
+    (folder / "all.html").write_text(FRAMES.format(wide=wide, narrow=narrow), encoding="utf-8")
+    shots = [("all", f"990,{int(height * 0.9)}", f"pages/{name}")]
+    shots += [("page", "1100,568", name)] if name == "fit" else []
+    for page, size, picture in shots:
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--blink-settings=preferredColorScheme=1"]
+        options += [f"--window-size={size}", f"--screenshot={PICTURES / picture}.png"]
+        subprocess.run([browser, *options, f"file://{folder / page}.html"], check=True, capture_output=True)
+
+
 def main() -> None:
     (PICTURES / "alignment.svg").write_text(alignment(), encoding="utf-8")
     (PICTURES / "node.svg").write_text(printed(NODE), encoding="utf-8")
+    browser = shutil.which("chromium")
+    with TemporaryDirectory() as folder:
+        for name in PAGES if browser else ():
+            photograph(name, str(browser), Path(folder))
     for name, words in TERMINALS.items():
         (PICTURES / f"{name}.svg").write_text(terminal(words), encoding="utf-8")
 

@@ -60,11 +60,21 @@ class MigTables(Struct, frozen=True, forbid_unknown_fields=True):
     layouts: dict[str, MigTable]
 
 
+class Room(Struct, frozen=True, forbid_unknown_fields=True):
+    """CPUs, as Linux counts them, and memory of a machine, as quantities; ``source`` documents them."""
+
+    source: str
+    cpu: str | None = None
+    memory: str | None = None
+
+
 class Machines(Struct, frozen=True, forbid_unknown_fields=True):
-    """``machines.json``: other names of the machines, by the lower-case name of their file."""
+    """``machines.json``: other names of the machines, by the lower-case name of their file; ``room``: of those whose
+    description lacks it."""
 
     read: str
     aliases: dict[str, str]
+    room: dict[str, Room] = {}
 
 
 @cache
@@ -77,6 +87,11 @@ def products() -> Products:
 def mig_tables() -> MigTables:
     """The MIG layouts."""
     return pack.current().read("mig.json", MigTables)
+
+
+def machine_room(name: str) -> Room | None:
+    """The documented room for pods of a machine."""
+    return pack.current().read("machines.json", Machines).room.get(name)
 
 
 @cache

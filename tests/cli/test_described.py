@@ -297,13 +297,22 @@ def test_what_a_pod_asks_of_others_is_not_judged(tmp_path: Path, capsys: pytest.
     assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {"dgx-h100": ([], {}, ["podAffinity"])}
 
 
-def test_resources_of_the_node_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """How much of them a node has left is not a fact of the machine; devices are."""
+def test_cpus_are_judged_where_they_are_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """NVIDIA documents those of a DGX, Karpenter those of instance types; a line of products has none."""
     asked = "resources: {requests: {cpu: 500}, limits: {nvidia.com/gpu: 1}, claims: [{name: gpu}]}"
     text = POD.replace("nodeSelector: {SELECTOR}", "tolerations: []").replace(
         "resources: {claims: [{name: gpu}]}", asked
     )
-    assert served(tmp_path / "pod.yaml", text, "dgx-h100", capsys) == {"dgx-h100": ([], {}, ["cpu"])}
+    assert served(tmp_path / "pod.yaml", text, "8xH100,dgx-h100,p5.48xlarge", capsys) == {
+        "8xH100": ([], {}, ["cpu"]),
+        "dgx-h100": None,
+        "p5.48xlarge": None,
+    }
+    less = text.replace("cpu: 500", "cpu: 200, memory: 1Ti")
+    assert served(tmp_path / "pod.yaml", less, "dgx-h100,p5.48xlarge", capsys) == {
+        "dgx-h100": ([], {}, []),
+        "p5.48xlarge": None,
+    }
 
 
 def test_pools_for_some_nodes_are_assumed_to_be_for_this_one(

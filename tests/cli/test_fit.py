@@ -64,7 +64,7 @@ def fit(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two copies have devices; a copy wants 64 of 96 CPUs."""
+    """Two copies have devices; a copy wants 64 of 192, and of 96, CPUs."""
     wants = "resources: {requests: {cpu: 64}, claims"
     (tmp_path / "web.yaml").write_text(
         WORKLOAD.replace("resources: {claims", wants).replace("p5.48xlarge}", "p5.48xlarge}\n      tolerations: []")
@@ -72,7 +72,7 @@ def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.Captur
     common = ["-f", str(tmp_path / "web.yaml"), "deploy/web", "-o", "json", "--add"]
     code, out, _ = fit(capsys, *common, "p5.48xlarge")
     found = json.loads(out)
-    assert (code, found["fits"], found["unjudged"]) == (0, 2, ["cpu"])
+    assert (code, found["fits"], "unjudged" in found) == (0, 2, False)
     free = WORKLOAD.replace("resources: {claims", wants).replace(
         "      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", ""
     )

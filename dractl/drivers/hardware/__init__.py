@@ -8,6 +8,7 @@ from dractl.drivers.hardware.build import as_node
 from dractl.drivers.hardware.labels import of, setter
 from dractl.drivers.hardware.spec import is_file, parse
 from dractl.errors import InputError, UsageError
+from dractl.facts.hardware import machine_room
 from dractl.model.quantity import PLENTY
 from dractl.topology import cpulist
 from dractl.topology.machine import Machine
@@ -30,15 +31,32 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi
 
 
 def room_of(spec: str) -> dict[str, str]:
-    """``status.allocatable`` of the node of such a machine: CPUs and memory as its description says them (what kubelet
-    keeps for the system is not known, and not taken off), :data:`PLENTY` of what it does not say; empty if it says
-    neither. Raises UsageError, and InputError."""
-    found = machine(spec)
+    """``status.allocatable`` of the node of such a machine: CPUs and memory as its description, the labels of its
+    instance type or its maker's documents say them (what kubelet keeps for the system is not known, and not taken off),
+    :data:`PLENTY` of what none says; empty if they say neither. Raises UsageError, and InputError."""
+    found, known = machine(spec), _documented(spec)
     online, memory = found.cpus.online, found.host.memory_bytes
-    known = {"cpu": str(len(cpulist.parse(online)))} if online else {}
+    if online:
+        known["cpu"] = str(len(cpulist.parse(online)))
     if memory is not None:
         known["memory"] = str(memory)
     return dict.fromkeys(_NATIVE, PLENTY) | known if known else {}
+
+
+def _documented(spec: str) -> dict[str, str]:
+    """The room of an instance type of EC2 (karpenter-provider-aws pkg/apis/v1/labels.go: instance-memory is in MiB), or
+    of a machine that its maker documents."""
+    labels = {key: value for key, value in labels_of(spec).items() if key.startswith(_EC2)}
+    if labels:
+        memory = labels.get(f"{_EC2}memory")
+        known = {"cpu": labels.get(f"{_EC2}cpu"), "memory": f"{memory}Mi" if memory else None}
+    else:
+        room = machine_room(spec.partition(",")[0].lower())
+        known = {"cpu": room.cpu, "memory": room.memory} if room is not None else {}
+    return {name: amount for name, amount in known.items() if amount}
+
+
+_EC2 = "karpenter.k8s.aws/instance-"
 
 
 def labels_of(spec: str) -> dict[str, str]:
