@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import capacity
 import explain
 import inputs
 from measure import once
@@ -62,6 +63,16 @@ def _explained(folder: Path, dump: dict[str, object], *words: str) -> Sequence[s
     return ["explain", "--isolated", "-f", str(inputs.write(folder / "dump.json", dump)), *words]
 
 
+def _counted(folder: Path, nodes: int, *words: str) -> Sequence[str]:
+    """A question about the devices of a cluster; about a fifth of the nodes have room."""
+    return [*words, "--isolated", "-f", str(inputs.write(folder / "dump.json", capacity.dump(nodes, nodes // 5)))]
+
+
+def _selected(folder: Path, nodes: int) -> Sequence[str]:
+    dump = inputs.write(folder / "dump.json", inputs.devices(nodes, 8))
+    return ["cel", inputs.selector(0), "--isolated", "--devices", str(dump)]
+
+
 DIMENSIONS = (
     Dimension("files, in 50 folders (lint)", 500, _files),
     Dimension("files, in one folder (lint)", 500, _one_folder),
@@ -108,6 +119,9 @@ DIMENSIONS = (
         12,
         lambda folder, size: _explained(folder, inputs.shapes(50, size), "-A"),
     ),
+    Dimension("nodes (fit)", 125, lambda folder, size: _counted(folder, size, "fit", "template/pair")),
+    Dimension("nodes (devices)", 125, lambda folder, size: _counted(folder, size, "devices")),
+    Dimension("nodes (cel)", 125, _selected),
     Dimension("documents of a file, tried on 400 devices (lint --devices)", 500, _with_devices),
 )
 

@@ -38,21 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = (
-    "model",
-    "topology",
-    "manifests",
-    "objects",
-    "cel",
-    "validation",
-    "drivers",
-    "lint",
-    "allocation",
-    "cluster",
-    "scheduler",
-    "capacity",
-    "explain",
-)
+ROOMS = sorted(path.parent.name for path in (ROOT / "dractl").glob("*/__init__.py"))
 SWAPS: dict[type[Any], type[Any]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
@@ -184,7 +170,8 @@ def put_in(codes: dict[tuple[str, str, int], CodeType]) -> bool:
 
 def places(room: str) -> list[Place]:
     found = []
-    for path in sorted((ROOT / "dractl" / room).rglob("*.py")):
+    chosen = ROOT / "dractl" / room
+    for path in [chosen] if chosen.is_file() else sorted(chosen.rglob("*.py")):
         mutation = Mutation(-1)
         mutation.visit(ast.parse(path.read_text("utf-8")))
         found += [Place(path, number) for number in range(mutation.count)]
@@ -324,7 +311,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", type=Path, metavar="FILE", help="the output of an earlier run")
     parser.add_argument("--tests", nargs="+", default=["tests"], metavar="PATH", help="the tests to run (default: all)")
-    parser.add_argument("rooms", nargs="*", default=list(ROOMS), metavar="ROOM")
+    parser.add_argument("rooms", nargs="*", default=ROOMS, metavar="ROOM", help="or a file, as lint/fixes.py")
     options = parser.parse_args()
     os.chdir(ROOT)
     os.environ["DRACTL_SHARED"] = "tests/data/recorded"

@@ -137,8 +137,10 @@ def _wanted(kind: str, value: Raw) -> int:
     if kind == "DaemonSet":
         return _number(status.get("desiredNumberScheduled"), 1)
     if kind == "Job":
-        left = _number(spec.get("completions"), 1) - _number(status.get("succeeded"), 0)
-        return 0 if spec.get("suspend") is True else min(_number(spec.get("parallelism"), 1), max(left, 0))
+        # Without completions, none is started after the first success: pkg/controller/job manageJob.
+        parallel, done = _number(spec.get("parallelism"), 1), _number(status.get("succeeded"), 0)
+        left = _number(spec.get("completions"), 0 if done else parallel) - done
+        return 0 if spec.get("suspend") is True else max(min(parallel, left), 0)
     return _number(spec.get("replicas"), 1) if kind in SCALED else 1
 
 

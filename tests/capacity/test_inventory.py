@@ -139,6 +139,14 @@ def test_slices_of_a_node_that_is_gone() -> None:
     assert found == ["node-gone"]
 
 
+def test_a_device_out_of_service_is_not_available() -> None:
+    """Counts as pkg/controller/resourcepoolstatusrequest/views.go makes them."""
+    sick = device("gpu-2", taints=[{"key": "xid", "value": "79", "effect": "NoSchedule"}])
+    fleet = gpus("a", device("gpu-0"), device("gpu-1"), sick, device("gpu-3"))
+    (row,) = taken(node("a"), fleet, pod("p"), held("c", "gpu-0", "p"))[0].pools
+    assert (row.total, row.allocated, row.unavailable, row.available) == (4, 1, 1, 2)
+
+
 def test_what_a_pool_has_besides_whole_devices() -> None:
     """Counts as pkg/controller/resourcepoolstatusrequest/views.go makes them."""
     share = {"name": "nic-0", "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": "100G"}}}

@@ -109,6 +109,19 @@ def test_what_is_not_proven_has_a_bound() -> None:
     assert (found.fits, most(found, FEATURES)) == (9, Most(9, proven=False, bound=None))
 
 
+def test_the_budget_ends_what_nodes_would_still_take() -> None:
+    state = state_of(
+        GPU,
+        template("one", request("gpu", "gpu")),
+        *(node(name) for name in "abc"),
+        *(gpus(name, *["r"] * count) for name, count in (("a", 2), ("b", 3), ("c", 4))),
+    )
+    whole = place(subject(state, "template/one", "ml"), FEATURES)
+    assert (fits(whole), whole.undecided) == ({"a": 2, "b": 3, "c": 4}, False)
+    found = place(subject(state, "template/one", "ml"), FEATURES, budget=3)
+    assert (fits(found), found.undecided) == ({"a": 2, "b": 0, "c": 0}, True)
+
+
 def test_what_if_without_node_objects() -> None:
     """Slices name their nodes, and a node keeps its pools apart."""
     state = state_of(GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r"))

@@ -245,6 +245,13 @@ BEHAVIOURS = [
         prints('{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Node"'),
         "nodes did not print JSON",
     ),
+    same(
+        "text before the list",
+        prints("Logging in with the browser ...\n" + listed(*of("Node", "Pod"))),
+        "nodes did not print JSON",
+    ),
+    same("text after the list", prints(listed(*of("Node", "Pod")) + "\nnode-1 Ready"), "nodes did not print JSON"),
+    same("two lists", prints(listed(*of("Node")) + "\n" + listed(*of("Pod"))), "nodes did not print JSON"),
     same("page on standard output", prints("<html><body>sign in</body></html>"), "nodes did not print JSON"),
     same("a table", prints("NAME STATUS\nnode-1 Ready"), "nodes did not print JSON"),
     same(

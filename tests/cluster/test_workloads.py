@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dractl.cluster.workloads import ActivePods, deletion_rank, owned_pods, workload, workload_target
+from dractl.cluster.workloads import ActivePods, deletion_rank, missing_pods, owned_pods, workload, workload_target
 from tests.explain.cluster import pod, state_of
 
 
@@ -47,6 +47,40 @@ def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:
     )
     assert [key for key, _ in owned_pods(state, "RayJob", ("ml", "ray"))] == [("ml", "pod-0")]
     assert list(owned_pods(state, "RayJob", ("other", "ray"))) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "succeeded", "missing"),
+    [
+        ({}, 0, 1),
+        ({"parallelism": 3}, 0, 3),
+        ({"parallelism": 3}, 1, 0),
+        ({"parallelism": 3, "completions": 5}, 3, 2),
+        ({"parallelism": 3, "completions": 5}, 0, 3),
+        ({"parallelism": 3, "completions": 5}, 5, 0),
+        ({"parallelism": 3, "suspend": True}, 0, 0),
+    ],
+)
+def test_the_pods_that_a_job_lacks(spec: dict[str, Any], succeeded: int, missing: int) -> None:
+    """kubernetes pkg/controller/job/job_controller.go manageJob."""
+    template = {"spec": {"containers": [{"name": "main", "image": "example.com/image"}]}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "ml"},
+        "spec": {"template": template, **spec},
+        "status": {"succeeded": succeeded},
+    }
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "reason": "FailedCreate",
+        "involvedObject": {"kind": "Job", "name": "train"},
+        "message": "Error creating: pods is forbidden: exceeded quota: none",
+    }
+    assert missing_pods(state_of(job, event), "Job", ("ml", "train"), job) == missing
+    assert missing_pods(state_of(job), "Job", ("ml", "train"), job) == 0
 
 
 def test_a_statefulset_ends_its_highest_ordinal_first() -> None:

@@ -20,7 +20,7 @@ from dractl.cli.main import main
 from dractl.cluster import live
 from dractl.cluster.state import ClusterState
 from dractl.facts import check, pack
-from dractl.facts.images import running
+from dractl.facts.images import running, runs
 from dractl.resources import data_dir
 
 DATA = Path(pack.__file__).parent / "data"
@@ -261,6 +261,18 @@ def test_what_is_old_is_said_of_a_day() -> None:
 
 def test_every_file_of_the_pack_is_sound() -> None:
     check.check(facts.current())
+
+
+def test_workloads_that_run_a_driver() -> None:
+    def made(kind: str, name: str, image: str) -> dict[str, Any]:
+        spec = {"containers": [{"image": image}]}
+        metadata = {"name": name, "namespace": "dra"}
+        return {"kind": kind, "metadata": metadata, "spec": {"template": {"spec": spec}} if kind != "Pod" else spec}
+
+    image = "host:5000/dra-driver-nvidia-gpu:v0.5.0@sha256:1"
+    found = [made("DaemonSet", "gpu", image), made("DaemonSet", "web", "nginx:1"), made("Pod", "gpu-x", image)]
+    assert list(runs("gpu.nvidia.com", found)) == ["DaemonSet/dra/gpu"]
+    assert list(runs("dra.net", found)) == []
 
 
 def test_versions_that_run() -> None:

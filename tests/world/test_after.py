@@ -11,6 +11,7 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Delete, Patch
 from dractl.scheduler.attempt import Scheduler
 from dractl.world import World, after
+from dractl.world.controllers import rolling
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 DRIVER = "gpu.example.com"
@@ -137,6 +138,16 @@ NOWHERE = {"nodeSelector": {"pool": "gone"}}
 
 def corrected(waiting: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in waiting["spec"].items() if key not in NOWHERE}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "surge", "unavailable", "fences"),
+    [(3, 0, 0, (0, 1)), (3, "25%", "25%", (1, 0)), (1, "0%", "10%", (0, 1)), (8, 1, 2, (1, 2))],
+)
+def test_the_fences_of_a_rollout(replicas: int, surge: object, unavailable: object, fences: tuple[int, int]) -> None:
+    """pkg/controller/deployment/util ResolveFenceposts: surge is rounded up, unavailable down; one of them is not 0."""
+    update = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+    assert rolling({"spec": {"replicas": replicas, "strategy": update}}) == fences
 
 
 def test_a_rollout_makes_the_new_pod_beside_the_old_one() -> None:
