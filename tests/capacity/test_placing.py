@@ -122,6 +122,27 @@ def test_the_budget_ends_what_nodes_would_still_take() -> None:
     assert (fits(found), found.undecided) == ({"a": 2, "b": 0, "c": 0}, True)
 
 
+def test_copies_that_keep_away_from_each_other_are_placed_in_turn() -> None:
+    repel = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "zone"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [repel]}}
+    user = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, metadata={"labels": {"app": "x"}})
+    user["spec"]["affinity"] = affinity
+    nodes = [node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2"))]
+    slices = [gpus(name, "r", "r") for name in "abc"]
+    state = state_of(GPU, template("one", request("gpu", "gpu")), user, *nodes, *slices)
+    found = place(subject(state, "pod/user", "ml"), FEATURES)
+    assert sorted(fits(found).values()) == [0, 1, 1]
+
+
+def test_an_extended_resource_that_a_class_provides_is_not_what_the_node_lacks() -> None:
+    provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
+    user = pod("user", requests={"example.com/gpu": "1"})
+    user["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
+    user["spec"].pop("resourceClaims", None)
+    state = state_of(provider, user, node("a"), node("b"), gpus("a", "r", "r", "r"), gpus("b", "r"))
+    assert fits(place(subject(state, "pod/user", "ml"), FEATURES)) == {"a": 3, "b": 1}
+
+
 def test_what_if_without_node_objects() -> None:
     """Slices name their nodes, and a node keeps its pools apart."""
     state = state_of(GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r"))

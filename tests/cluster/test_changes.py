@@ -29,6 +29,8 @@ def test_patch_adds_replaces_and_removes() -> None:
         {"op": "replace", "path": "/a/7", "value": 1},
         {"op": "add", "path": "/x/y", "value": 1},
         {"op": "test", "path": "/a", "value": 1},
+        {"op": "replace", "path": "/a/1", "value": 1},
+        {"op": "remove", "path": "/a/1"},
     ],
 )
 def test_a_patch_that_does_not_apply_is_refused(operation: dict) -> None:

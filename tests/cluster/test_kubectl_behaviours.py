@@ -128,7 +128,7 @@ def prints(out: str) -> str:
     return case("*'get nodes,'*", out)
 
 
-FITS, LISTS, COUNTS = Says(0, "fits on node-1"), Says(0, r"gpu\.example\.com +2 +2"), Says(0, "2 more copies fit")
+FITS, LISTS, COUNTS = Says(0, "fits on node-1"), Says(0, r"gpu\.example\.com +- +2 +2"), Says(0, "2 more copies fit")
 BEHAVIOURS = [
     Behaviour("whole", "", FITS, LISTS, COUNTS),
     same("not on PATH", "", "kubectl is not on PATH", program=""),

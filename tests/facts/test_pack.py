@@ -21,6 +21,7 @@ from dractl.cluster import live
 from dractl.cluster.state import ClusterState
 from dractl.facts import check, pack
 from dractl.facts.images import running, runs
+from dractl.facts.words import named
 from dractl.resources import data_dir
 
 DATA = Path(pack.__file__).parent / "data"
@@ -261,6 +262,20 @@ def test_what_is_old_is_said_of_a_day() -> None:
 
 def test_every_file_of_the_pack_is_sound() -> None:
     check.check(facts.current())
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (["lint", "--facts", "a"], "a"),
+        (["lint", "--facts=b"], "b"),
+        (["lint", "--", "--facts=b"], "c"),
+        (["lint", "--isolated"], None),
+        (["lint", "--facts"], None),
+    ],
+)
+def test_the_pack_that_a_command_line_names(words: list[str], path: str | None) -> None:
+    assert named(words, {"DRACTL_FACTS": "c"}) == path
 
 
 def test_workloads_that_run_a_driver() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from dractl.facts.known import breakages
 from dractl.upgrade import Inputs, plan
+from dractl.upgrade.known import of_release
+from dractl.upgrade.order import before_nodes
 from tests.explain.cluster import slice_of, state_of
 
 
@@ -35,6 +37,19 @@ def told(*objects: dict[str, Any], start: str = "1.34", to: str = "1.35") -> lis
 def test_the_versions_of_nodes_are_compared_with_what_is_known(kubelet: str, runtime: str, word: str) -> None:
     found = told(node(kubelet, runtime))
     assert any(level == "changes" and word in message for level, message in found), found
+
+
+def test_nothing_is_known_of_a_release_to_come() -> None:
+    assert list(of_release("scheduler", "1.99")) == list(of_release("kubelet", "1.99")) == []
+    assert list(of_release("kubelet", "1.99.1")) == []
+
+
+def test_each_kubelet_that_is_drained_is_named_once() -> None:
+    nodes = [
+        node(kubelet, name=f"n{number}") for number, kubelet in enumerate(("v1.35.2", "v1.36.0", "v1.35.1", "v1.37.0"))
+    ]
+    (step,) = before_nodes("1.37", nodes)
+    assert step == "drain n0, n1, n2, one after the other: kubelet 1.35, 1.36 there"
 
 
 def test_fixed_versions_are_not_told() -> None:

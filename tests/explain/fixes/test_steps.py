@@ -8,6 +8,7 @@ import pytest
 
 from dractl.cluster.changes import Create, Delete, Patch
 from dractl.explain.ask import Question
+from dractl.explain.fixes.candidates import touches
 from dractl.explain.fixes.steps import steps
 from tests.explain.cluster import node, pod, state_of
 from tests.explain.test_fixes import DRIVER, made, replica, request, template
@@ -91,6 +92,12 @@ def test_a_job_is_suspended_where_all_its_pods_end() -> None:
         "kubectl patch job web -n ml",
     ]
     assert not any("delete pod" in command for command in found)
+
+
+def test_the_extent_of_a_change() -> None:
+    targets = ("ResourceClaim/ml/c", "Pod/ml/p", "Deployment/ml/web", "DeviceClass/gpu", "Node/n", "ConfigMap/ml/c")
+    extents = [touches(Patch(target, ())) for target in targets]
+    assert extents == sorted(set(extents))
 
 
 def test_nothing_can_be_applied_to_what_an_operator_makes() -> None:
