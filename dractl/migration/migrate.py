@@ -118,10 +118,11 @@ class Migration:
             good = list(pods) if made is not None else []
         if made is None:
             good = []
+        kept = set(map(id, good))
         remarks += (
             Remark(pod.document.locate(()), "left as it is: anchors, merge keys or its layout do not allow a safe edit")
             for pod in pods
-            if pod not in good
+            if id(pod) not in kept
         )
         self._templates.written.update(template for pod in good for template in pod.templates)
         return content if made is None else made

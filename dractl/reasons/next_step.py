@@ -78,5 +78,5 @@ def add_the_rest(kind: str) -> NextStep:
     return NextStep(
         f"add what the cluster has to the input, which has no {kind}, or name the devices: --hardware dgx-h100, "
         "--devices FILE",
-        f"kubectl get {'nodes,pods,' * (kind == 'Node')}{_DRA}",
+        "kubectl get " + "nodes,pods," * (kind == "Node") + _DRA,
     )

@@ -4,6 +4,7 @@ server."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -596,7 +597,9 @@ def test_no_login_helper_is_left_after_a_signal(
     install(tmp_path, same("helper", "", "", program=HELPER.format(tmp_path)), monkeypatch)
     environment = {**os.environ, "PATH": str(tmp_path)}
     command = [sys.executable, "-m", "dractl", "explain", "--isolated"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+    # A shell's background jobs ignore SIGINT, and so would what they start.
+    heard = functools.partial(signal.signal, number, signal.SIG_DFL)
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, preexec_fn=heard) as process:
         _until(lambda: (tmp_path / "helper").is_file() and (tmp_path / "helper").read_text().endswith("\n"))
         helper = int((tmp_path / "helper").read_text())
         assert lives(helper)
