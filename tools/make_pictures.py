@@ -108,7 +108,7 @@ def alignment() -> str:
 
 PAGES = {
     "explain": (1080, ["explain", "examples/explain"]),
-    "devices": (640, ["devices", "-f", "examples/capacity"]),
+    "devices": (740, ["devices", "-f", "examples/capacity"]),
     "fit": (640, ["fit", "gpu-and-nic", "-f", "examples/capacity"]),
     "discover": (1500, ["discover", "--from", "examples/discover/node.json"]),
 }

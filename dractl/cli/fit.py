@@ -122,6 +122,7 @@ def command(
     output: Output = "text",
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
+    verbose: common.Verbose = 0,
     color: common.Color = "auto",
 ) -> None:
     """Count how many more copies fit, placed one after the other as kube-scheduler would, until one stays pending.
@@ -182,7 +183,7 @@ def command(
     elif output == "html":
         text = _html(cluster, found, near, pack)
     else:
-        text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None)
+        text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None, every=verbose > 0)
     common.write_answer(text, output, output_file)
     if any(
         (fit.fits if one is None else min(fit.fits, one.first)) < (replicas or 1)
@@ -352,12 +353,27 @@ def _html(cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: 
 
 
 def _text(
-    cluster: Cluster, found: list[Fit], near: list[Aligned | None], pack: bool, replicas: int | None, *, to_file: bool
+    cluster: Cluster,
+    found: list[Fit],
+    near: list[Aligned | None],
+    pack: bool,
+    replicas: int | None,
+    *,
+    to_file: bool,
+    every: bool,
 ) -> str:
     canvas = terminal.canvas(to_file=to_file)
     if len(found) > 1:
         return capacity_text.shapes(found, canvas, near)
     rest = _rest(cluster, found[0], pack)
     return capacity_text.fit(
-        found[0], rest.stops, rest.left, rest.most, canvas, aligned=near[0], replicas=replicas, release=cluster.release
+        found[0],
+        rest.stops,
+        rest.left,
+        rest.most,
+        canvas,
+        aligned=near[0],
+        replicas=replicas,
+        release=cluster.release,
+        every=every,
     )

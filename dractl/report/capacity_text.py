@@ -83,7 +83,10 @@ def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, l
     if "MODEL" not in head[1:]:
         return head, lines
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head) - 1)]
-    column, over = head.index("MODEL", 1), sum(widths) + 2 * len(widths) - 2 - canvas.width
+    column, over = (
+        head.index("MODEL", 1),
+        sum(widths) + 2 * len(widths) - canvas.width,
+    )  # what is cut behind it leaves its mark
     if over <= 0:
         return head, lines
     room = widths[column] - over
@@ -222,8 +225,9 @@ def fit(
     aligned: Aligned | None = None,
     replicas: int | None,
     release: str,
+    every: bool = False,
 ) -> str:
-    """How many copies fit, where, the obstacle of the next one, and what is left unused."""
+    """How many copies fit, where, the obstacles of the next one, and what is left unused; ``every``: all of them."""
     wanted = replicas or 1
     counted = found.fits if aligned is None else min(found.fits, aligned.first)
     mark = canvas.glyph("✓", "ok:") if counted >= wanted else canvas.glyph("✗", "x")
@@ -248,10 +252,10 @@ def fit(
         lines += aligned_lines(aligned)
     if most is not None:
         lines.append(_most(found, most))
-    lines += ["", *_nodes(found)]
+    lines += ["", *_nodes(found, every=every)]
     if stops:
         lines += ["", "The next copy stays pending:"]
-        lines += [f"  {printable(line)}" for line in stopped(stops)[:4]]
+        lines += [f"  {printable(line)}" for line in stopped(stops)[: None if every else 4]]
     elif found.preempts:
         node, pods = found.preempts[0]
         others = f", or pods on {len(found.preempts) - 1} other nodes" if len(found.preempts) > 1 else ""
@@ -305,15 +309,15 @@ def aligned_lines(aligned: Aligned) -> Iterator[str]:
         yield f"  with {aligned.constraint.text}: {aligned.constrained} fit, all of them aligned"
 
 
-def _nodes(found: Fit) -> list[str]:
-    """Nodes by their number of copies."""
+def _nodes(found: Fit, *, every: bool) -> list[str]:
+    """Nodes by their number of copies; those without one if all are, or ``every``."""
     by_number: dict[int, list[str]] = {}
     for node in found.nodes:
-        if node.fits or not found.fits:
+        if every or node.fits or not found.fits:
             by_number.setdefault(node.fits, []).append(node.name)
     width = max((len(str(n)) for n in by_number), default=1)
     return [
-        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, 6)}"
+        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, len(names) if every else 6)}"
         for number, names in sorted(by_number.items(), reverse=True)
     ]
 

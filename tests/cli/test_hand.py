@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from dractl.cli.main import main
+from dractl.report.canvas import Canvas
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CAPACITY = str(EXAMPLES / "capacity")
@@ -61,6 +62,15 @@ def test_devices_ends_with_totals_and_leaves_out_a_column_of_zeros(capsys: pytes
     assert said(capsys, "devices", "-f", CAPACITY, "-v") == said(capsys, "devices", "-f", CAPACITY, "-o", "wide")
 
 
+def test_numbers_are_whole_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 60 columns; with the holders' column cut."""
+    monkeypatch.setattr("dractl.cli.terminal.canvas", lambda **_: Canvas(60))
+    lines = said(capsys, "devices", "-f", CAPACITY)[0].splitlines()
+    assert [line.removesuffix("…").split()[-3:] for line in lines[1:3]] == [["4", "4", "0"], ["8", "6", "2"]]
+
+
 def test_a_file_that_has_a_cluster_is_one_for_fit(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = said(capsys, "fit", CAPACITY)
     assert out.startswith("ResourceClaimTemplate/ml/gpu-and-nic ")
@@ -73,6 +83,9 @@ def test_a_file_that_has_a_cluster_is_one_for_fit(claim: str, capsys: pytest.Cap
 
 def test_nodes_without_a_copy_are_left_out_where_others_have_some(capsys: pytest.CaptureFixture[str]) -> None:
     assert "0 on" not in said(capsys, "fit", "gpu=8", "-f", CAPACITY, "--add", "dgx-h100")[0]
+    assert (
+        "0 on each of hgx-1, hgx-2, hgx-3" in said(capsys, "fit", "gpu=8", "-f", CAPACITY, "--add", "dgx-h100", "-v")[0]
+    )
     assert "0 on each of hgx-1, hgx-2, hgx-3" in said(capsys, "fit", "gpu=8", "-f", CAPACITY, code=1)[0]
 
 
