@@ -113,7 +113,12 @@ def kind_of(output: str) -> str:
 
 def write_answer(text: str, output: str, output_file: Path | None) -> None:
     """Writes a report that was made in :func:`kind_of` a format."""
-    write_report(dump(json.loads(text)) if output == "yaml" else text, output_file)
+    write_report(encoded(text, output), output_file)
+
+
+def encoded(text: str, output: str) -> str:
+    """A report that was made in :func:`kind_of` a format, in the format."""
+    return dump(json.loads(text)) if output == "yaml" else text
 
 
 def write_report(text: str, output_file: Path | None) -> None:

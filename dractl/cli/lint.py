@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from dractl.manifests.files import Entry
     from dractl.model import Target
 
-FORMATS = ("full", "concise", "json", "sarif", "junit", "github", "gitlab")
+FORMATS = ("full", "concise", "json", "yaml", "sarif", "junit", "github", "gitlab")
 SEVERITIES = ("error", "warning", "info")
 
 Paths = Annotated[
@@ -473,10 +473,10 @@ class _Output(Struct, frozen=True):
     def write(self, report: Report, *, to_stderr: bool = False) -> None:
         text = _render(report, self)
         if to_stderr and self.file is None:
-            text = harmless(text)
+            text = harmless(common.encoded(text, self.format))
             sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
         else:
-            common.write_report(text, self.file)
+            common.write_answer(text, self.format, self.file)
 
 
 def _outputs(
@@ -638,7 +638,7 @@ def _stdin(paths: list[str]) -> bytes | None:
 
 
 def _render(report: Report, output: _Output) -> str:
-    module = import_module(f"dractl.report.lint_{output.format}")
+    module = import_module(f"dractl.report.lint_{common.kind_of(output.format)}")
     if output.format not in ("full", "concise"):
         return str(module.render(report))
 

@@ -57,7 +57,7 @@ def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
         return "the expression ends too early: close its brackets and quotes"
     if not any("yntax error" in issue.message for issue in issues):
         return None
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for at, (token, after) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
         if token.kind == "name" and token.text.lower() in _WORDS and (after is None or after.text not in (".", ":")):
             return f"write {_WORDS[token.text.lower()]} instead of {token.text}"
         pair = token.text + after.text if after is not None and token.end == after.start else ""
@@ -67,8 +67,17 @@ def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
         if after is not None and token.text == "in" and after.text == "(":
             return "write a list in brackets: in [...]"
         if after is not None and token.kind == "number" and token.end == after.start and _UNIT.fullmatch(after.text):
-            return f'write quantity("{token.text}{after.text}"), and compare with compareTo, as in a.compareTo(b) >= 0'
+            return _of_unit(written, tokens, at)
     return None
+
+
+def _of_unit(written: str, tokens: Sequence[Token], at: int) -> str:
+    """For an amount with a unit, such as 10Gi, at a place of the tokens: its comparison, with the user's operand."""
+    amount = f'quantity("{tokens[at].text}{tokens[at + 1].text}")'
+    if at > 1 and (operator := tokens[at - 1].text) in ("==", "!=", "<", "<=", ">", ">="):
+        left = written[tokens[operand_start(written, at - 2)].start : tokens[at - 2].end]
+        return f"write {left}.compareTo({amount}) {operator} 0"
+    return f"write {amount}, and compare it with compareTo"
 
 
 _OPERATORS = ("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "!", ".", "in", ",", "?", ":")

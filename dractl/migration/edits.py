@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.lint.finding import Edit
 from dractl.lint.fixes import removal
@@ -14,15 +15,16 @@ from dractl.manifests.documents import Path
 
 
 class Remove(Struct, frozen=True):
-    """Removes a key of a map."""
+    """Removes a key of a map; comments on its lines stay, but where they are ``moved``."""
 
     path: Path
+    moved: bool = False
 
 
 class Prepend(Struct, frozen=True):
     """Puts items in front of a list of the map at ``path``, which is made before the key ``before`` where it lacks.
 
-    ``alone``: every other key of that map is removed.
+    ``alone``: every other key of that map is removed. ``comment`` stands behind the first item in block style.
     """
 
     path: Path
@@ -30,6 +32,7 @@ class Prepend(Struct, frozen=True):
     items: tuple[Mapping[str, str], ...]
     before: str
     alone: bool = False
+    comment: str = ""
 
 
 class Put(Struct, frozen=True):
@@ -64,14 +67,20 @@ def edit(document: Document, wanted: Change) -> Edit:
     """The edit of the text; raises Unclear where it is not plain."""
     if isinstance(wanted, Put):
         return _put(document, wanted)
-    return _cut(document, wanted.path) if isinstance(wanted, Remove) else _prepended(document, wanted)
+    return _cut(document, wanted) if isinstance(wanted, Remove) else _prepended(document, wanted)
 
 
-def _cut(document: Document, path: Path) -> Edit:
+def comments(document: Document, path: Path) -> str:
+    """The comments that the removal of a key leaves behind, in one line."""
     found = removal(document, path)
+    return " ".join(found.text.split()) if found else ""
+
+
+def _cut(document: Document, wanted: Remove) -> Edit:
+    found = removal(document, wanted.path)
     if found is None:
         raise Unclear
-    return found
+    return replace(found, text="") if wanted.moved else found
 
 
 def _put(document: Document, wanted: Put) -> Edit:
@@ -122,6 +131,8 @@ def _block(wanted: Prepend, indent: str) -> str:
     lines = []
     for item in wanted.items:
         lines += [f"{indent}{'- ' if not at else '  '}{key}: {value}\n" for at, (key, value) in enumerate(item.items())]
+    if wanted.comment:
+        lines[0] = f"{lines[0][:-1]}  {wanted.comment}\n"
     return "".join(lines)
 
 

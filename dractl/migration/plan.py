@@ -14,7 +14,7 @@ from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document, Position
 from dractl.manifests.documents import Path
 from dractl.migration import labels
-from dractl.migration.edits import Change, Prepend, Put, Remove
+from dractl.migration.edits import Change, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
 from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, parts_of_a_device, wanted, why_not
 from dractl.migration.templates import Shape, Template
@@ -116,13 +116,15 @@ def plan(
 
     entries = tuple({"name": name, "resourceClaimTemplateName": claim.template.name} for name, claim in made.items())
     tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
-    changes = (
+    listed = tuple(_container_claims(document, pod, claims))
+    changes: tuple[Change, ...] = (
         *([Prepend(path, "tolerations", tolerations, "containers")] if missing else []),
         Prepend(path, "resourceClaims", entries, "containers"),
-        *_container_claims(document, pod, claims),
+        *listed,
         *_for_ray(document, path, pod.uses, remarks),
         # A key is removed after what names it as the place before which a list is put.
-        *map(Remove, (*pod.keys, *chosen.keys)),
+        *(Remove(key, any(one.comment and key[: len(one.path)] == one.path for one in listed)) for key in pod.keys),
+        *map(Remove, chosen.keys),
     )
     return Plan(
         document, tuple(remarks), frozenset(resources), changes, tuple(claim.template for claim in made.values())
@@ -256,14 +258,18 @@ def _claims(
     return tuple(claims)
 
 
-def _container_claims(document: Document, pod: Asked, claims: Sequence[_Claim]) -> Iterator[Change]:
-    """``resources.claims`` of each container, before its first key."""
+def _container_claims(document: Document, pod: Asked, claims: Sequence[_Claim]) -> Iterator[Prepend]:
+    """``resources.claims`` of each container, before its first key. A comment on the only request goes to its claim."""
     for container in dict.fromkeys(claim.use.container for claim in claims):
         resources = (*container, "resources")
         keys = [str(key) for key in document.at(resources)]
         names = tuple({"name": claim.name} for claim in claims if claim.use.container == container)
         alone = all((*resources, key) in pod.keys for key in keys)
-        yield Prepend(resources, "claims", names, keys[0], alone=alone)
+        place, one = document.locate(resources), len(names) == 1 and "claims" not in keys
+        moved = one and document.line(place.line)[place.column - 1 : place.column] != "{"
+        gone = (comments(document, key) for key in pod.keys if key[: len(resources)] == resources)
+        comment = " ".join(dict.fromkeys(filter(None, gone))) if moved else ""
+        yield Prepend(resources, "claims", names, keys[0], alone=alone, comment=comment)
 
 
 def _tolerates(spec: Mapping[str, Any], key: str) -> bool:

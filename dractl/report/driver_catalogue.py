@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+from string import digits
 from typing import Any
 
 from dractl.drivers import Known
@@ -49,8 +52,10 @@ def to_text(profile: Known, canvas: Canvas) -> str:
         lines.append(f"  {name:<{wide}}  {row.type:<7}  {row.about}{_when(row)}")
     if catalogue.capacities:
         lines += ["", "Capacities"]
-        wide = max(len(row.name) for row in catalogue.capacities)
-        lines += [f"  {row.name:<{wide}}  {row.about}{_when(row)}" for row in catalogue.capacities]
+        numbered = groupby(catalogue.capacities, lambda row: (row.name.rstrip(digits), row.about, _when(row)))
+        capacities = [(_named([row.name for row in rows]), about + when) for (_, about, when), rows in numbered]
+        wide = max(len(name) for name, _ in capacities)
+        lines += [f"  {name:<{wide}}  {about}" for name, about in capacities]
     if catalogue.taints:
         lines += ["", "Taints"]
         wide = max(len(_taint(row)) for row in catalogue.taints)
@@ -69,6 +74,11 @@ def _in_cel(name: str, driver: str) -> str:
     """The attribute as an expression selects it; a bare name belongs to the driver's domain."""
     domain, _, identifier = name.rpartition("/")
     return f'device.attributes["{domain or driver}"].{identifier}'
+
+
+def _named(names: Sequence[str]) -> str:
+    """The names of capacities that differ by their number, such as memorySlice0 to 7."""
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1][len(names[-1].rstrip(digits)) :]}"
 
 
 def _taint(row: Taint) -> str:

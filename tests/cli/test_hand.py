@@ -89,7 +89,10 @@ def test_nodes_without_a_copy_are_left_out_where_others_have_some(capsys: pytest
     assert "0 on each of hgx-1, hgx-2, hgx-3" in said(capsys, "fit", "gpu=8", "-f", CAPACITY, code=1)[0]
 
 
-@pytest.mark.parametrize("words", [["facts"], ["rule", "DRA701"], ["rule", "gpu.nvidia.com"]])
+@pytest.mark.parametrize(
+    "words",
+    [["facts"], ["rule", "DRA701"], ["rule", "gpu.nvidia.com"], ["lint", "--isolated", str(EXAMPLES / "explain")]],
+)
 def test_yaml_is_the_content_of_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     in_json = json.loads(said(capsys, *words, "-o", "json")[0])
     assert yaml.safe_load(said(capsys, *words, "-o", "yaml")[0]) == in_json

@@ -166,6 +166,13 @@ spec:
     assert "# one is enough" in result.after
 
 
+def test_a_comment_behind_a_request_goes_to_the_claim() -> None:
+    limits = '      limits:\n        cpu: "8"\n        nvidia.com/gpu: 4 # half a node\n'
+    result = migrated(f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: x\n    resources:\n{limits}")
+    assert "- name: gpu  # half a node\n" in result.after
+    assert result.after.count("#") == 1
+
+
 def test_a_file_without_a_last_line_break_is_turned() -> None:
     block = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - resources:\n      limits:\n        nvidia.com/gpu: 2"
     assert values(migrated(block))[0]["spec"]["containers"] == [{"resources": {"claims": [{"name": "gpu"}]}}]
