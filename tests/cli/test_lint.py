@@ -127,8 +127,8 @@ def test_what_cannot_be_read_below_a_folder_is_3(
             raise denied
         return open(path, *arguments)
 
-    def listed(path: str) -> Any:
-        if path.endswith("closed"):
+    def listed(path: str | Path) -> Any:
+        if os.fspath(path).endswith("closed"):
             raise denied
         return list_folder(path)
 
