@@ -93,8 +93,8 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
                 f"{self.label} like {first(self.like)}: its nodeSelector wants {self.selector}; did the nodes lose it?"
             )
         return (
-            f"{first(self.nodes)} {'has' if number == 1 else 'have'} {self.label} like {first(self.like)}, but "
-            f"{self.driver} publishes nothing there: is its driver running on {'it' if number == 1 else 'them'}?"
+            f"{self.driver} publishes nothing on {first(self.nodes)}, which {'has' if number == 1 else 'have'} "
+            f"{self.label} like {first(self.like)}: is its driver running there?"
         )
 
     def steps(self, asked: Asked) -> Iterator[NextStep]:
@@ -125,7 +125,9 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = len(self.places) == 1
-        where = f"{'node' if one else 'nodes'} {first(self.places)}, which {'does' if one else 'do'} not exist"
+        where = (
+            f"a node that does not exist: {self.places[0]}" if one else f"nodes that do not exist: {first(self.places)}"
+        )
         why = f"slices of {self.driver} are for {where}"
         return f"{why}; there is node {self.nearest}" if self.nearest else why
 

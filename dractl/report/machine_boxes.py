@@ -59,6 +59,14 @@ class Box(Struct, frozen=True):
     detail: str
     inside: tuple[Box | Card | Rest, ...]
     levels: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+    """The few devices that ``levels`` are about, where the box has others, too, such as the BMC's display."""
+
+    @property
+    def tag(self) -> str:
+        """What the head of the box says of distances; empty without any."""
+        told = ", ".join(self.levels)
+        return told and (f"between {' and '.join(self.between)}: {told}" if self.between else f"within: {told}")
 
     def cards(self) -> Iterator[Card]:
         """The devices in the box and in the boxes inside it."""
@@ -122,7 +130,7 @@ class _Maker:
     def _root(self, root: tree.Root) -> Box:
         inside = tuple(self._items(root.inside))
         detail = f"below {root.below}; drivers publish no pcieRoot" if root.below else "PCIe root"
-        return Box("root", root.name, detail, inside, self.levels(inside))
+        return Box("root", root.name, detail, inside, self.levels(inside), self._compared(inside))
 
     def _items(self, items: Iterable[Switch | PciDevice]) -> Iterator[Box | Card | Rest]:
         hidden = 0
@@ -132,7 +140,7 @@ class _Maker:
                 address = f" {item.device.bdf}" if item.device else ""
                 product = words.product(item.device) if item.device else ""
                 inside = tuple(self._items(item.inside))
-                yield Box("switch", f"switch{address}", product, inside, self.levels(inside))
+                yield Box("switch", f"switch{address}", product, inside, self.levels(inside), self._compared(inside))
             elif item.sriov and item.sriov.physical_function:
                 virtual.setdefault(item.sriov.physical_function, []).append(item)
             elif words.is_shown(item):
@@ -166,12 +174,15 @@ class _Maker:
             ),
         )
 
+    def _compared(self, items: Iterable[Box | Card | Rest]) -> tuple[str, ...]:
+        """The labels of two devices that alone are compared; empty if more are, or all."""
+        cards = [card for item in items for card in _cards(item)]
+        among = [card.label for card in cards if card.device.bdf in self._endpoints]
+        return tuple(among) if len(among) == 2 < len(cards) and all(among) else ()
+
     def levels(self, items: Iterable[Box | Card | Rest]) -> tuple[str, ...]:
         """The levels between devices of different ``items``, nearest first."""
-        groups = []
-        for item in items:
-            cards = list(item.cards()) if isinstance(item, Box) else [item] if isinstance(item, Card) else []
-            groups.append([card.device for card in cards if card.device.bdf in self._endpoints])
+        groups = [[card.device for card in _cards(item) if card.device.bdf in self._endpoints] for item in items]
         found = {
             level(a, b, self._machine)
             for i, group in enumerate(groups)
@@ -180,3 +191,7 @@ class _Maker:
             for b in other
         }
         return tuple(sorted(found, key=rank))
+
+
+def _cards(item: Box | Card | Rest) -> list[Card]:
+    return list(item.cards()) if isinstance(item, Box) else [item] if isinstance(item, Card) else []

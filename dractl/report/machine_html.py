@@ -112,7 +112,7 @@ def _picture(machine: Machine, publication: Publication, distances: AbstractSet[
 
 def _box(box: Box, heading: int) -> list[str]:
     level = min(heading, 5)
-    within = f'<span class="soft within">within: {escape(", ".join(box.levels))}</span>' if box.levels else ""
+    within = f'<span class="soft within">{escape(box.tag)}</span>' if box.tag else ""
     detail = escape(box.detail).replace(",", ",<wbr>")
     head = f'<h{level}>{escape(box.title)}</h{level}><span class="soft">{detail}</span>{within}'
     lines = [f'<section class="box {box.kind}"><div class="head">{head}</div>']

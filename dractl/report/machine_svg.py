@@ -23,6 +23,7 @@ WIDTH = 548  # of a NUMA node's box
 _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
+_UNEQUAL = 1.5  # a second column is drawn where what stands in it fills half of its height
 _LEAST = 160  # of a box, at any depth
 _BOLD, _PLAIN, _MONO = 8.0, 6.9, 6.7  # an average character's width at 12 px (mono: 11 px), in a wide font
 _CANVAS = Canvas()
@@ -54,7 +55,8 @@ class _Drawn(Struct, frozen=True):
 def render(machine: Machine, publication: Publication = NOTHING) -> str:
     """A complete SVG document."""
     picture = boxes.picture(machine, publication, _CANVAS)
-    columns = 2 if sum(bool(box.inside) for box in picture.boxes) > 1 else 1
+    sizes = [_box(box, 0, 0, WIDTH).height for box in picture.boxes]
+    columns = 2 if sum(sizes) > _UNEQUAL * max(sizes, default=0) else 1
     width = 2 * _PAD + columns * WIDTH + (columns - 1) * _PAD
     out: list[str] = []
     y = float(_PAD)
@@ -98,7 +100,7 @@ def _footer(machine: Machine, picture: boxes.Picture, publication: Publication, 
 
 def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
     """A box at ``x``, ``y`` and everything in it."""
-    tag = f"within: {', '.join(box.levels)}" if box.levels else ""
+    tag = box.tag
     room = int((width - 2 * _GAP - len(box.title) * _BOLD - len(tag) * _PLAIN - 24) / _PLAIN)
     beside = len(box.detail) <= room
     title = [(box.title, "bold"), (box.detail if beside else "", "soft")]

@@ -105,13 +105,13 @@ def test_nodes_with_the_same_hardware_and_no_slice() -> None:
     answer = explain(*objects, replica("x", "web-1"), pod("p", USES))
     found = next(r for r in answer.reasons if r.code == "driver-absent")
     assert found.nodes == ("b",)
-    assert "b has node.kubernetes.io/instance-type=p5 like a" in answer.headline
+    assert "on b, which has node.kubernetes.io/instance-type=p5 like a" in answer.headline
     assert any("spec.nodeName=b" in step.command for step in answer.next)
 
 
 def test_slices_of_a_node_that_does_not_exist() -> None:
     answer = explain(node("a"), slice_of("gpu.example.com", "a.example.com", device("gpu-0")), ONE, pod("p", USES))
-    assert "slices of gpu.example.com are for node a.example.com, which does not exist" in answer.headline
+    assert "slices of gpu.example.com are for a node that does not exist: a.example.com" in answer.headline
     assert "there is node a" in answer.headline
 
 

@@ -36,7 +36,7 @@ def test_a_screen_has_the_cause_before_what_follows() -> None:
     absent = DriverAbsent(driver="gpu.example.com", nodes=("b",), label="gpu=yes", like=("a",))
     told = Headline("fits on none of 2 nodes", (Told(UNUSED, ": "),), underlying=absent).clauses(Names())
     lines = explain_opening.parted(told)
-    assert lines[0] == "b has gpu=yes like a, but gpu.example.com publishes nothing there"
+    assert lines[0] == "gpu.example.com publishes nothing on b, which has gpu=yes like a"
     assert lines[-1].startswith(f"fits on none of 2 nodes: {WHY}")
 
 

@@ -224,9 +224,9 @@ def test_nodes_without_devices_are_not_the_cause_where_they_would_not_help() -> 
     held_by_other = held("h", "node-1", "gpu-0")
     for wanted, objects, absent in ((1, [held_by_other], True), (9, [], False)):
         answer = explain(*alike, slices, *objects, claim("c", request("r", "gpu", wanted)), pod("p", USES))
-        assert ("publishes nothing there" in answer.headline) is absent
+        assert ("publishes nothing on" in answer.headline) is absent
     pinned = pod("p", USES, spec={"nodeSelector": {HOST: "node-1"}})
-    assert "publishes nothing there" not in explain(*alike, slices, held_by_other, ONE, pinned).headline
+    assert "publishes nothing on" not in explain(*alike, slices, held_by_other, ONE, pinned).headline
 
 
 def rooted(name: str, model: str, *roots: str) -> tuple[dict[str, Any], ...]:
