@@ -61,10 +61,7 @@ def command(
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     driver: Driver = None,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
+    against: common.Against = common.Against(),
     output: Output = "text",
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
@@ -82,8 +79,8 @@ def command(
     """
     common.settle(color, quiet)
     common.choose_output(output, FORMATS)
-    settings, variables = common.configuration(config, isolated), common.environment(isolated)
-    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
+    settings, variables = against.settings()
+    target = common.target(*against.asked(settings, variables))
     text = _read(expression)
     drivers = driver_options.names(driver)
     named = driver if drivers != ("all",) else None
@@ -97,7 +94,7 @@ def command(
             terminal.use_unicode(sys.stdout),
             color=output_file is None and terminal.use_color(sys.stdout),
         )
-        origin = common.release_from(kubernetes_version, settings, variables)
+        origin = against.release_from(settings, variables)
         release = answer.release + (f" ({origin})" if origin else "")
         common.write_report(cel_text.render(answer, canvas, release, verbose=bool(verbose)), output_file)
     raise Exit(1 if answer.fails else 0)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec import Struct
 from typer import Option
 
 from dractl import atomic
@@ -182,26 +183,35 @@ def blaming(source: str) -> Iterator[None]:
         raise UsageError(error.message, place=source, hint=error.hint) from None
 
 
-def asked(
-    release: str | None, gates: str | None, settings: Configuration, variables: Mapping[str, str]
-) -> tuple[str | None, dict[str, bool]]:
-    """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
-    named = release or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version
-    if named and not release:
-        with blaming(origin("--kubernetes-version", release, variables, settings)):
-            release_of(named)
-    with blaming(origin("--feature-gates", gates, variables, settings)):
-        switched = parse_gates(gates or variables.get("FEATURE_GATES", ""))
-    return named, {**settings.feature_gates, **switched}
+class Against(Struct, frozen=True):
+    """The options that say which release and gates apply, and which settings complete them."""
 
+    kubernetes_version: KubernetesVersion = None
+    feature_gates: FeatureGates = None
+    config: Config = None
+    isolated: Isolated = False
 
-def release_from(release: str | None, settings: Configuration, variables: Mapping[str, str]) -> str:
-    """Who named the release: nothing to say of the option, the variable, the file, or ``default``."""
-    if release:
-        return ""
-    if variables.get("KUBERNETES_VERSION"):
-        return "DRACTL_KUBERNETES_VERSION"
-    return settings.file.name if settings.kubernetes_version and settings.file else "default"
+    def settings(self) -> tuple[Configuration, dict[str, str]]:
+        """The configuration file, and the ``DRACTL_*`` variables without their prefix."""
+        return configuration(self.config, self.isolated), environment(self.isolated)
+
+    def asked(self, settings: Configuration, variables: Mapping[str, str]) -> tuple[str | None, dict[str, bool]]:
+        """Release (None: not named) and gates that differ from its defaults: options before environment before file."""
+        release = self.kubernetes_version or variables.get("KUBERNETES_VERSION") or settings.kubernetes_version
+        if release and not self.kubernetes_version:
+            with blaming(origin("--kubernetes-version", None, variables, settings)):
+                release_of(release)
+        with blaming(origin("--feature-gates", self.feature_gates, variables, settings)):
+            switched = parse_gates(self.feature_gates or variables.get("FEATURE_GATES", ""))
+        return release, {**settings.feature_gates, **switched}
+
+    def release_from(self, settings: Configuration, variables: Mapping[str, str]) -> str:
+        """Who named the release: nothing to say of the option, the variable, the file, or ``default``."""
+        if self.kubernetes_version:
+            return ""
+        if variables.get("KUBERNETES_VERSION"):
+            return "DRACTL_KUBERNETES_VERSION"
+        return settings.file.name if settings.kubernetes_version and settings.file else "default"
 
 
 def target(release: str | None, gates: dict[str, bool]) -> Target:

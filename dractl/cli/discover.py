@@ -91,10 +91,7 @@ def command(
     diff: Diff = None,
     check: Check = False,
     cluster: Cluster = False,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
+    against: common.Against = common.Against(),
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,
@@ -117,8 +114,8 @@ def command(
         raise Exit(_diff(diff, output, output_file))
     if check:
         raise Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
-    settings, variables = common.configuration(config, isolated), common.environment(isolated)
-    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
+    settings, variables = against.settings()
+    target = common.target(*against.asked(settings, variables))
     if hardware is not None and (sysfs_root is not None or snapshot is not None):
         raise UsageError("--hardware names a machine, as --root and --from do: give only one of them")
     machine = read_node(sysfs_root, snapshot) if hardware is None else _described(hardware)

@@ -78,16 +78,10 @@ def command(
     selector: Selector = None,
     node: Node = None,
     patch: Patch = 0,
-    context: source.Context = None,
-    kubeconfig: source.Kubeconfig = None,
-    user: source.As = None,
-    groups: source.AsGroup = None,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
+    access: source.Access = source.Access(),
+    against: common.Against = common.Against(),
     exit_zero: ExitZero = False,
     watch: Watch = False,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
     output: Output = "text",
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
@@ -123,27 +117,19 @@ def command(
             names or [],
             files or [],
             devices or [],
+            access,
+            against,
             namespace=namespace,
             everywhere=all_namespaces,
-            context=context,
-            kubeconfig=kubeconfig,
-            user=user,
-            groups=groups or [],
             partly=True,
             described=bool(hardware),
-            kubernetes_version=kubernetes_version,
-            feature_gates=feature_gates,
-            config=config,
-            isolated=isolated,
         )
         if not hardware:
             cluster = replace(cluster, state=configured.kept(cluster.state))
         if hardware or network_devices:
             from dractl.cli import described
 
-            gates = common.asked(
-                None, feature_gates, common.configuration(config, isolated), common.environment(isolated)
-            )[1]
+            gates = replace(against, kubernetes_version=None).asked(*against.settings())[1]
             target = common.target(cluster.features.release, gates)
             cluster = described.with_network(cluster, network_devices or [], target)
             if hardware:

@@ -199,10 +199,7 @@ def command(
     exit_zero: ExitZero = False,
     jobs: Jobs = None,
     no_cache: NoCache = False,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
+    against: common.Against = common.Against(),
     output: Output = None,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
@@ -216,7 +213,7 @@ def command(
     Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
     """
     common.settle(color, quiet)
-    settings, environment = common.configuration(config, isolated), common.environment(isolated)
+    settings, environment = against.settings()
     of_output = common.origin("--output", output, environment, settings)
     outputs = _outputs(
         of_output, output or [environment.get("OUTPUT", "full")], output_file, statistics=statistics, quiet=quiet
@@ -238,13 +235,13 @@ def command(
         )
         raise UsageError(f"--watch cannot be combined with {', '.join(name for given, name in asked_too if given)}")
     configured = driver_options.configured(driver, driver_version, driver_option, hardware, judges=True)
-    asked = common.asked(kubernetes_version, feature_gates, settings, environment)
+    asked = against.asked(settings, environment)
     targets = [common.target(release, asked[1]) for release in (_split([asked[0]]) if asked[0] else [None])]
     target = targets[-1]
     if len(targets) > 1 and (watch or edits.asked):
         raise UsageError("several releases cannot be combined with --watch or with changes of files")
     consumers = named(_split(for_) or settings.consumers)
-    cache = None if isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
+    cache = None if against.isolated or no_cache or environment.get("NO_CACHE") else cache_folder()
     excluded = (*settings.exclude, *_split(exclude))
     job = Job(
         paths=wanted,
@@ -272,7 +269,7 @@ def command(
     if watch:
         _watch(job, outputs[0])
     report, changes, errors = _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
-    report = replace(report, release_from=common.release_from(kubernetes_version, settings, environment))
+    report = replace(report, release_from=against.release_from(settings, environment))
     if diff:
         changed = _show_diff(changes, output_file)
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)

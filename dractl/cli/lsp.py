@@ -43,10 +43,7 @@ Color = Annotated[str, Option("--color", hidden=True)]
 
 def command(
     unsafe_fixes: UnsafeFixes = False,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
+    against: common.Against = common.Against(),
     quiet: Quiet = False,
     verbose: Verbose = 0,  # noqa: ARG001 - what editors pass to every subcommand
     color: Color = "auto",
@@ -62,9 +59,9 @@ def command(
 
     def editor() -> Editor:
         """An editor with the configuration of the working directory."""
-        settings, environment = common.configuration(config, isolated), common.environment(isolated)
-        asked = common.asked(kubernetes_version, feature_gates, settings, environment)
-        cache = None if isolated else cache_folder()
+        settings, environment = against.settings()
+        asked = against.asked(settings, environment)
+        cache = None if against.isolated else cache_folder()
         return Editor(
             common.target(*asked),
             selection(settings, environment),
@@ -74,7 +71,7 @@ def command(
             repositories=Repositories(Store(cache, "index", "1") if cache else None, settings.exclude),
         )
 
-    server = _server(editor, follows=config is None)
+    server = _server(editor, follows=against.config is None)
     with open(os.dup(sys.stdout.fileno()), "wb") as output:  # pygls closes it at the end
         server.start_io(stdout=output)
 

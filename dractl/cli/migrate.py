@@ -54,10 +54,7 @@ def command(
     keep_requests: KeepRequests = False,
     tolerate: Tolerate = False,
     exclude: Exclude = None,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
+    against: common.Against = common.Against(),
     output: Output = "text",
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
@@ -77,8 +74,8 @@ def command(
     common.choose_output(output, FORMATS)
     if write and keep_requests:
         raise UsageError("--write and --keep-requests cannot be combined", hint="the classes go to standard output")
-    settings, variables = common.configuration(config, isolated), common.environment(isolated)
-    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
+    settings, variables = against.settings()
+    target = common.target(*against.asked(settings, variables))
     if not target.has("served-by-default"):
         raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
     stdin = _stdin(paths)

@@ -73,14 +73,11 @@ def command(
     list_hardware: ListHardware = False,
     network_devices: NetworkDevices = None,
     nodes: Nodes = 1,
-    kubernetes_version: common.KubernetesVersion = None,
-    feature_gates: common.FeatureGates = None,
+    against: common.Against = common.Against(),
     driver_version: driver_options.DriverVersion = None,
     driver_option: driver_options.DriverOption = None,
     device_classes: DeviceClasses = False,
     diff: Diff = None,
-    config: common.Config = None,
-    isolated: common.Isolated = False,
     output_file: common.OutputFile = None,
     quiet: common.Quiet = False,
     verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
@@ -92,8 +89,8 @@ def command(
     if list_hardware:
         common.write_report(_known_hardware(output), output_file)
         return
-    settings, variables = common.configuration(config, isolated), common.environment(isolated)
-    target = common.target(*common.asked(kubernetes_version, feature_gates, settings, variables))
+    settings, variables = against.settings()
+    target = common.target(*against.asked(settings, variables))
     drivers = list(driver_options.names(driver))
     if network_devices:
         if diff is not None:

@@ -68,6 +68,21 @@ AsGroup = Annotated[
 ]
 
 
+class Access(Struct, frozen=True):
+    """The options that say how kubectl reaches a cluster."""
+
+    context: Context = None
+    kubeconfig: Kubeconfig = None
+    user: As = None
+    groups: AsGroup = None
+
+    @property
+    def login(self) -> Login:
+        from dractl.cluster.kubectl import Login
+
+        return Login(self.context, self.kubeconfig, self.user, tuple(self.groups or ()))
+
+
 class Cluster(Struct, frozen=True):
     """A cluster's objects and the scope of the question: ``namespace`` (None: all), the words for custom kinds that the
     cluster has, and the release and gates of its scheduler. ``files`` are the objects of files in addition to those of
@@ -107,20 +122,14 @@ def read(
     names: Sequence[str],
     files: Sequence[str],
     devices: Sequence[str],
+    access: Access,
+    against: common.Against,
     *,
     namespace: str | None,
     everywhere: bool,
-    context: str | None,
-    kubeconfig: str | None,
-    user: str | None = None,
-    groups: Sequence[str] = (),
     partly: bool = False,
     vital: frozenset[str] | None = None,
     described: bool = False,
-    kubernetes_version: str | None,
-    feature_gates: str | None,
-    config: common.Config,
-    isolated: bool,
 ) -> Cluster:
     """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
     caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
@@ -129,8 +138,8 @@ def read(
     require("this command")
     namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
 
-    settings, variables = common.configuration(config, isolated), common.environment(isolated)
-    release, gates = common.asked(kubernetes_version, feature_gates, settings, variables)
+    settings, variables = against.settings()
+    release, gates = against.asked(settings, variables)
     sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices), described=described)
     kinds: Mapping[str, str] = {}
     with without_collecting():
@@ -139,9 +148,8 @@ def read(
         if sources.live:
             from dractl.cluster import live
 
-            login = live.Login(context, kubeconfig, user, tuple(groups))
             needed = live.VITAL if vital is None else vital
-            cluster = _of_cluster(sources, login, namespace, everywhere=everywhere, partly=partly, vital=needed)
+            cluster = _of_cluster(sources, access.login, namespace, everywhere=everywhere, partly=partly, vital=needed)
             state, kinds = cluster.state.merged(_beside(cluster.state, state)), cluster.kinds
             if not (everywhere or sources.files):  # the kubeconfig's namespace does not apply to files
                 where = namespace or cluster.namespace
@@ -155,11 +163,11 @@ def read(
     features = Features.for_release(release or state.release or NEWEST, gates)
     named = files_alone if sources.files and sources.live else None
     assumed = release is None and (not sources.live or known is None or is_newer(known))
-    origin = common.release_from(kubernetes_version, settings, variables)
+    origin = against.release_from(settings, variables)
     if origin == "default" and known is not None:
         origin = "from the cluster" if sources.live else "from kubelets"
     aside = None if release else caveat(state.release)
-    return Cluster(state, where, kinds, sources, features, assumed, named, aside, context, origin)
+    return Cluster(state, where, kinds, sources, features, assumed, named, aside, access.context, origin)
 
 
 def _of_cluster(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from inspect import Parameter, Signature, signature
+from typing import Any, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 # In the order of the work: see a node, render it, check manifests, explain what is stuck.
 SUBCOMMANDS = {
@@ -28,6 +32,25 @@ SUBCOMMANDS = {
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The function of a subcommand."""
+    """The function of a subcommand, as typer reads it: a parameter that is a Struct, such as ``against``, stands for
+    its fields, each of which is an option."""
     command: Callable[..., Any] = import_module(f"dractl.cli.{name}").command
-    return command
+    parameters: list[Parameter] = []
+    shared: dict[str, type[Struct]] = {}
+    for parameter in signature(command, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            shared[parameter.name] = kind
+            hints = get_type_hints(kind, include_extras=True)
+            options = [(f.name, f.default, hints[f.name]) for f in fields(kind)]
+        else:
+            options = [(parameter.name, parameter.default, kind)]
+        parameters += [Parameter(n, Parameter.KEYWORD_ONLY, default=d, annotation=a) for n, d, a in options]
+
+    def called(**given: Any) -> None:
+        made = {n: kind(**{f: given.pop(f) for f in kind.__struct_fields__}) for n, kind in shared.items()}
+        command(**given, **made)
+
+    called.__doc__ = command.__doc__
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return called

@@ -55,10 +55,7 @@ def command(
     fix: Fix = False,
     unsafe_fixes: UnsafeFixes = False,
     namespace: source.Namespace = None,
-    context: source.Context = None,
-    kubeconfig: source.Kubeconfig = None,
-    user: source.As = None,
-    groups: source.AsGroup = None,
+    access: source.Access = source.Access(),
     feature_gates: common.FeatureGates = None,
     config: common.Config = None,
     isolated: common.Isolated = False,
@@ -82,7 +79,8 @@ def command(
     require("this command")
     path_of(start or to, to)
     _check_fix(paths or [], fix=fix, unsafe=unsafe_fixes)
-    _, gates = common.asked(None, feature_gates, common.configuration(config, isolated), common.environment(isolated))
+    against = common.Against(None, feature_gates, config, isolated)
+    _, gates = against.asked(*against.settings())
     wanted = driver_options.versions(driver_version or ())
     manifests = _manifests(paths or [])
     errors: list[InputError] = []
@@ -92,7 +90,7 @@ def command(
         elif hardware or (manifests and start):
             state = ClusterState({})
         else:
-            state = _live(context, kubeconfig, user, groups or [])
+            state = _live(access)
     first = start or state.release
     if first is None:
         raise UsageError("the input does not tell the present release", hint="--from names it, such as --from 1.34")
@@ -213,11 +211,11 @@ def _of_files(files: list[str], namespace: str | None) -> ClusterState:
         return sources.state_of(sources.Sources((), tuple(files)), namespace=namespace, stdin=stdin)
 
 
-def _live(context: str | None, kubeconfig: str | None, user: str | None, groups: list[str]) -> ClusterState:
+def _live(access: source.Access) -> ClusterState:
     from dractl.cluster import live
 
     with terminal.progress() as tell:
-        cluster = live.read(live.Login(context, kubeconfig, user, tuple(groups)), everywhere=True, tell=tell)
+        cluster = live.read(access.login, everywhere=True, tell=tell)
     for note in cluster.notes:
         terminal.notice(note)
     return cluster.state
