@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import AllocatedState, DeviceID, Features, apply_taint_rules
 from dractl.capacity.summaries import Amount, Partitions, Shared, consumes, counters, partitions, shared
-from dractl.cel import EvalError, environment
+from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
@@ -317,9 +317,5 @@ class _Classes:
         return tuple(
             name
             for name, programs in self._programs
-            if all(program.ok and _holds(program.evaluate(driver, device)) for program in programs)
+            if all(program.ok and program.evaluate(driver, device) is True for program in programs)
         )
-
-
-def _holds(value: bool | EvalError) -> bool:
-    return value is True

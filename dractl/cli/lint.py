@@ -245,7 +245,7 @@ def command(
     excluded = (*settings.exclude, *_split(exclude))
     job = Job(
         paths=wanted,
-        stdin=_stdin(wanted),
+        stdin=sys.stdin.buffer.read() if "-" in wanted else None,
         stdin_name=stdin_filename,
         exclude=excluded,
         changed_files=changed_files,
@@ -628,10 +628,6 @@ def _severities(settings: Config) -> dict[str, Severity]:
     """Severities from the configuration, by rule; longer selectors take precedence over shorter ones."""
     ordered = sorted(settings.severity.items(), key=lambda row: len(row[0]))
     return {code: severity for name, severity in ordered for code in registry.expand([name], "lint.severity")}
-
-
-def _stdin(paths: list[str]) -> bytes | None:
-    return sys.stdin.buffer.read() if "-" in paths else None
 
 
 def _render(report: Report, output: _Output) -> str:

@@ -78,8 +78,8 @@ def command(
     target = common.target(*against.asked(settings, variables))
     if not target.has("served-by-default"):
         raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
-    stdin = _stdin(paths)
-    inputs = _load(paths, stdin, [*settings.exclude, *(exclude or ())])
+    stdin = sys.stdin.buffer.read() if "-" in paths else None
+    inputs = load_readable(paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False)
     migrated = _migrated(inputs, tolerate=tolerate)
     changes, errors = ([], []) if keep_requests else _changes(migrated, inputs.digests, stdin)
     if write:
@@ -90,14 +90,6 @@ def command(
     if inputs.undecided or any(_mentions(item.file) for item in inputs.skipped):
         raise Exit(InputError.exit_code)
     raise Exit(1 if changes and not write else 0)
-
-
-def _stdin(paths: list[str]) -> bytes | None:
-    return sys.stdin.buffer.read() if "-" in paths else None
-
-
-def _load(paths: list[str], stdin: bytes | None, exclude: list[str]) -> Inputs:
-    return load_readable(paths, stdin=stdin, exclude=exclude, relevant_only=False)
 
 
 def _migrated(inputs: Inputs, *, tolerate: bool) -> list[Migrated]:

@@ -84,7 +84,7 @@ def _diagnostic(finding: Finding) -> Diagnostic:
     quick = None
     if fix is not None and all(edit.position.file == name for edit in fix.edits):
         edits = tuple(TextEdit(_range(edit.position), edit.text) for edit in fix.edits)
-        quick = QuickFix(_sentence(fix.title), edits, fix.safe)
+        quick = QuickFix(fix.title[:1].upper() + fix.title[1:], edits, fix.safe)
     return Diagnostic(
         _range(finding.position),
         _level(finding),
@@ -103,10 +103,6 @@ def _level(finding: Finding) -> Level:
     if finding.confidence == "likely" and finding.severity == "error":
         return "warning"
     return finding.severity
-
-
-def _sentence(title: str) -> str:
-    return title[:1].upper() + title[1:]
 
 
 def _range(position: Position) -> Range:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 from dractl.manifests.documents import Document, Fault, Path
 from dractl.manifests.source import Position
@@ -92,7 +92,7 @@ def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | No
     if kind == "capacity":
         amount = isinstance(value, str | int | float) and not isinstance(value, bool)
         return f"({operand}).compareTo(quantity({json.dumps(str(value))})) {operator} 0" if amount else None
-    values = value.items() if _is_map(value) else ()
+    values = value.items() if isinstance(value, dict) else ()
     match next(((name, found) for name, found in values if found is not None), None):
         case ("boolValue", bool(found)) if operator in ("==", "!="):
             return f"{operand} {operator} {str(found).lower()}"
@@ -103,10 +103,6 @@ def _nim_expression(item: dict[str, Any], kind: str, driver: object) -> str | No
         case ("versionValue", str(found)):
             return f"({operand}).compareTo(semver({json.dumps(found)})) {operator} 0"
     return None
-
-
-def _is_map(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
 
 
 def _nim_request(device: dict[str, Any], selectors: list[tuple[Path, str]]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _interface(
         master=_master(root, base),
         port_name=port or None,
         representor=bool(port and _REPRESENTOR.match(port)),
-        rdma_device=_rdma(found.name, rdma),
+        rdma_device=next((device.name for device in rdma if found.name in device.net_interfaces), None),
         sriov_total_vfs=root.integer(f"{base}/device/sriov_totalvfs"),
         sriov_num_vfs=root.integer(f"{base}/device/sriov_numvfs"),
         virtual_function=root.exists(f"{base}/device/physfn"),
@@ -146,10 +146,6 @@ def _state(text: str | None) -> str | None:
 def _master(root: SysRoot, base: str) -> str | None:
     link = root.link(f"{base}/master")
     return link.rpartition("/")[2] if link else None
-
-
-def _rdma(name: str, rdma: tuple[RdmaDevice, ...]) -> str | None:
-    return next((device.name for device in rdma if name in device.net_interfaces), None)
 
 
 class _Route(Struct, frozen=True):

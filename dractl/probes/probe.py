@@ -246,7 +246,7 @@ def _host(root: SysRoot) -> Host:
         product=root.text("sys/class/dmi/id/product_name") or None,
         virtual=" hypervisor" in flags[0] if flags else None,
         iommu=bool(root.names("sys/kernel/iommu_groups")) if groups else None,
-        iommufd=_iommufd(root),
+        iommufd=root.exists("dev/iommu") if root.is_directory("dev") else None,
         module_aliases=_module_aliases(root, kernel),
         memory_bytes=int(total[1]) * 1024 if total else None,
         page_bytes=_page_bytes(root, x86=flags is not None),
@@ -259,10 +259,6 @@ def _page_bytes(root: SysRoot, *, x86: bool) -> int | None:
     if root.live and sys.platform == "linux":
         return os.sysconf("SC_PAGE_SIZE")
     return 4096 if x86 else None
-
-
-def _iommufd(root: SysRoot) -> bool | None:
-    return root.exists("dev/iommu") if root.is_directory("dev") else None
 
 
 def _module_aliases(root: SysRoot, kernel: str | None) -> bool | None:

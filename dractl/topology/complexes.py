@@ -71,7 +71,7 @@ def _data_direct(machine: Machine) -> Iterator[Complex]:
         if not is_data_direct(function) or not function.data_direct_of or len(function.bridges) != 3:
             continue
         above = function.bridges[:2]  # the root port, and the switch's upstream port
-        gpus = [d for d in _gpus(machine) if d.bridges[:1] == above[:1] and _same_root(d, function)]
+        gpus = [d for d in _gpus(machine) if d.bridges[:1] == above[:1] and d.pcie_root == function.pcie_root]
         nics = tuple(bdf for bdf in function.data_direct_of if bdf in machine.pci)
         if len(gpus) != 1 or not nics or gpus[0].bridges[:2] != above or len(gpus[0].bridges) != 5:
             continue
@@ -96,10 +96,6 @@ def _gpus(machine: Machine) -> Iterator[PciDevice]:
     for device in machine.pci_devices:
         if device.kind == "gpu" and device.vendor == NVIDIA:
             yield device
-
-
-def _same_root(a: PciDevice, b: PciDevice) -> bool:
-    return a.pcie_root == b.pcie_root
 
 
 def _is_switch(machine: Machine, bdf: str) -> bool:

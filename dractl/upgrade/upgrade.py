@@ -59,7 +59,7 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
 def plan(inputs: Inputs, start: str, to: str) -> Plan:
     """What each step of an upgrade changes. Raises UsageError."""
     releases = path_of(start, to)
-    targets = [_target(release, inputs.gates) for release in releases]
+    targets = [Target.of(release, gates_of(release, inputs.gates)) for release in releases]
     items = server.merged((*inputs.manifests, *stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.Said] = {}
@@ -236,10 +236,6 @@ def _free(gate: str, target: Target) -> bool:
 def gates_of(release: str, gates: Mapping[str, bool]) -> dict[str, bool]:
     """Those of some gates that a release has and has not locked."""
     return {gate: on for gate, on in gates.items() if _switchable(gate, release, on)}
-
-
-def _target(release: str, gates: Mapping[str, bool]) -> Target:
-    return Target.of(release, gates_of(release, gates))
 
 
 def _switchable(gate: str, release: str, on: bool) -> bool:

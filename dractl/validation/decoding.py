@@ -117,7 +117,7 @@ def _unserved(api_version: str, kind: str, target: Target) -> list[Violation]:
     if served := schemas.versions(kind):
         listed = _served(kind, served, target)
         message = f"Kubernetes {target.release} serves {kind} as {listed}, not as {api_version}"
-        near = _same_version(version, served)
+        near = next((name for name in served if name.rpartition("/")[2] == version), served[0])
         return [_not_served("apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {said}")]
     here = schemas.kinds_of(api_version)
     if meant := next((known for known in here if known.lower() == kind), None):
@@ -157,7 +157,3 @@ def _kind_when(kind: str, target: Target) -> str | None:
 def _meant_ours(group: str) -> bool:
     """True if a group is probably a misspelt resource.k8s.io."""
     return nearest(group, (DRA_GROUP, "resource.kubernetes.io")) is not None
-
-
-def _same_version(version: str, served: tuple[str, ...]) -> str:
-    return next((name for name in served if name.rpartition("/")[2] == version), served[0])

@@ -173,7 +173,7 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     """``2xH100`` as a product and a count. Raises UsageError with the nearest products and ``machines``."""
     match = _ITEM.match(text.strip())
     found = find(match[2]) if match is not None else None
-    if match is not None and match[1] and found is None and _is_machine(match[2], machines):
+    if match is not None and match[1] and found is None and names.canonical(match[2]) in machines:
         raise UsageError(
             f"--hardware: {match[2]} is a whole machine, which takes no count",
             hint=f"dractl render --hardware {match[2]} --nodes {match[1].lstrip('0')[:20] or 1}",
@@ -184,7 +184,3 @@ def counted(text: str, machines: tuple[str, ...] = ()) -> tuple[Product, int]:
     if not count or len(count) > len(str(MAX_DEVICES)) or int(count) > MAX_DEVICES:
         raise UsageError(f"--hardware: the count of {found.name} must be from 1 to {MAX_DEVICES}, not {match[1][:20]}")
     return found, int(count)
-
-
-def _is_machine(text: str, machines: tuple[str, ...]) -> bool:
-    return names.canonical(text) in machines

@@ -66,7 +66,7 @@ def check(run: Run) -> Iterator[Advice]:
             if (
                 found.lookup != read.lookup
                 or row is None
-                or all(_fits(row, literal.kind) for literal in found.literals)
+                or all(_TYPES.get(literal.kind, literal.kind) == row.type for literal in found.literals)
             ):
                 continue
             result = _tried(run, read, row, found)
@@ -98,10 +98,6 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
 
 def _typed(row: Row) -> str:
     return f"is a list of {row.type}" if row.type.endswith("s") else f"has type {row.type}"
-
-
-def _fits(row: Row, kind: str) -> bool:
-    return _TYPES.get(kind, kind) == row.type
 
 
 def _tried(run: Run, read: Read, row: Row, found: Comparison) -> str | bool | None:
