@@ -1,7 +1,5 @@
 """Exceptions that Python raises for archives and compressed files that cannot be unpacked."""
 
-from __future__ import annotations
-
 import lzma
 import sys
 import tarfile

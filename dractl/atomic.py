@@ -1,7 +1,5 @@
 """Files that are replaced atomically: if the writer is killed, the file has either the old content or the new."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,8 +1,6 @@
 """Whether selectors can be compiled here: cel-expr-python and google-re2 have no builds for musl, for Windows on ARM
 (cel-expr-python), and for a new Python until they are released for it."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.util import find_spec
 

@@ -3,8 +3,6 @@
 Core packages raise them; :mod:`dractl.cli` turns them into one clear message on standard error and the exit code.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 

@@ -1,7 +1,5 @@
 """Garbage collection, where it can find nothing."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

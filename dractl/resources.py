@@ -1,7 +1,5 @@
 """The location of the data that ships with dractl: in the installed package, or beside it in a checkout."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -4,8 +4,6 @@ from dractl.alignment import Aligner
 Aligner(scheduler).of_claims(claims, node)      # one Alignment for each two kinds of devices that belong together
 """
 
-from __future__ import annotations
-
 from dractl.alignment.across import Across, across
 from dractl.alignment.aligner import Aligner
 from dractl.alignment.fleet import Use, uses

@@ -5,8 +5,6 @@ on one switch. Nothing tells which switch a NIC is cabled to; taken is the order
 nodes that have equally many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct

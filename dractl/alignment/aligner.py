@@ -1,7 +1,5 @@
 """The alignment of claims that are allocated in a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement

@@ -5,8 +5,6 @@ given to the allocator's own search, each request confined to its places. So con
 taints hold as they do for the scheduler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The alignment of everything that is allocated in a cluster, the worst first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct

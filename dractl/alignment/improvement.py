@@ -1,7 +1,5 @@
 """Constraints that could bring the devices of a claim closer together, the simplest first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import gcd
 

@@ -4,8 +4,6 @@ An allocation is as good as its sorted positions: of two, that one is better who
 next. Compared are the positions from far to near, as tuples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations
 

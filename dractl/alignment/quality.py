@@ -1,7 +1,5 @@
 """An alignment as a value: the pairs of two kinds, their levels, and the share of the best."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -9,8 +9,6 @@
 The objects are those of :mod:`dractl.model`. A verdict is a value; exceptions are for misuse only.
 """
 
-from __future__ import annotations
-
 from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
 from dractl.allocation.extended import (
     CLAIM_NAME,

@@ -1,7 +1,5 @@
 """The values of attributes that constraints compare."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from dractl.allocation.derived import DerivedAttributes, DerivedFault

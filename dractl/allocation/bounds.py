@@ -3,8 +3,6 @@
 Every bound is a proof: it rules out only what has no solution. Devices that can be shared are never ruled out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 
 from msgspec import Struct

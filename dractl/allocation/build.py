@@ -4,8 +4,6 @@ Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structu
 are checked in order, and the first invalid one ends the attempt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go.
 numbers; from 1.37 in thousandths where DRAFractionalCapacityRange is on and its numbers allow it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

@@ -4,8 +4,6 @@ The rules are those of matchAttributeConstraint and distinctAttributeConstraint 
 k8s.io/dynamic-resource-allocation/structured/internal/*/{allocator_*,constraint}.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Protocol, cast
 

@@ -4,8 +4,6 @@ checkAvailableCounters and compatibilityGroupsBaselineForPool in
 k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 
 from msgspec import Struct

@@ -3,8 +3,6 @@
 EvaluateDerivedAttribute and valToDeviceAttribute in k8s.io/dynamic-resource-allocation/cel/compile.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.cel import EvalError, attribute_environment

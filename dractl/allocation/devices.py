@@ -4,8 +4,6 @@ The stages of :mod:`dractl.allocation.survey` and the search are decided here, o
 bit per device, and the survey puts the meaning of a bit into words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import cast

@@ -1,8 +1,6 @@
 """How long upstream's allocator would take for a part of the search that is ruled out: the number of its calls of
 allocateOne (dynamic-resource-allocation/structured), estimated."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.allocation.bounds import Bounds, union

@@ -4,8 +4,6 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresou
 k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache (1.37; alpha in 1.34 and 1.35).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 

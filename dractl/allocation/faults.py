@@ -4,8 +4,6 @@ Each value has the fields that upstream's sentence is made of, and the sentence 
 prints it, so it is composed where the fault is found and never parsed afterwards.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

@@ -4,8 +4,6 @@ Upstream's allocateDevice and its rollback (k8s.io/dynamic-resource-allocation/s
 with the bugs of the releases that leak on the way back.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

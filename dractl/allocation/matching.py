@@ -4,8 +4,6 @@ isSelectable and selectorsMatch in k8s.io/dynamic-resource-allocation/structured
 kept until the search reaches the device, which is when the scheduler encounters it.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.allocation.features import Behaviour, Features

@@ -4,8 +4,6 @@ k8s.io/component-helpers/scheduling/corev1/nodeaffinity and NodeMatches in
 k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ GatherPools in k8s.io/dynamic-resource-allocation/structured/internal/*/pools_*.
 dropped silently, and so is a whole pool whose newest slices are all for other nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 

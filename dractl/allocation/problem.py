@@ -4,8 +4,6 @@ Devices are numbered in the order in which the scheduler walks them; a set of de
 Two nodes whose devices differ only in parts that nothing reads make equal problems, and share one search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """Verdicts, and the allocation that a solution of the search represents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ symmetry of devices of one kind, and the memory of states that failed. None of t
 failure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Final
 

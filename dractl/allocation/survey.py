@@ -5,8 +5,6 @@ requests affect each other is decided by :meth:`dractl.allocation.Allocator.allo
 order in which the scheduler checks a device.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Surveys a node: every device goes through every stage of every request (dractl.allocation.survey)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 

@@ -6,8 +6,6 @@ only matters which of its partitions still fit, and what is left of the counters
 the search need not be tried again if that much is equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 from msgspec import Struct

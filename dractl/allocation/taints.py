@@ -1,7 +1,5 @@
 """Device taints: which are tolerated, and which DeviceTaintRules add."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct

@@ -5,8 +5,6 @@ inventory(state, features)                                        # every pool a
 place(subject(state, "template/gpu-pair", "ml"), features)        # copies, until one stays pending
 """
 
-from __future__ import annotations
-
 from dractl.capacity.copies import Copies, subject
 from dractl.capacity.inventory import DeviceRow, PoolRow, Stock, inventory
 from dractl.capacity.packing import Most, most

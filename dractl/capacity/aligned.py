@@ -1,7 +1,5 @@
 """Copies with the best alignment: how many kube-scheduler's first choice makes, and how many there could be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct

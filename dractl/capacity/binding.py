@@ -1,7 +1,5 @@
 """A placed copy as the API server would hold it: the pod on its node and its claims allocated and reserved for it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

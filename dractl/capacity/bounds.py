@@ -1,7 +1,5 @@
 """Copies that fit at the very most: the devices of each request counted by themselves, whatever others take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What-if changes: the cluster without some pods, nodes or claims, or with more nodes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Container, Mapping
 from typing import Any

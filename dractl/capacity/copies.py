@@ -1,7 +1,5 @@
 """The subject of ``fit``: a template, claim, pod or workload, and the pods that are its copies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

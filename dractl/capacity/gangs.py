@@ -5,8 +5,6 @@ gang's pods are placed one after the other; if fewer than ``minCount`` have a no
 with a topology constraint is tried on the nodes of one domain after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct

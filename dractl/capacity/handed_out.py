@@ -4,8 +4,6 @@ kube-scheduler counts the extended resource and the slices apart (pkg/scheduler/
 plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has already.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The most copies that any order of placing reaches, beside what kube-scheduler's first fit reaches."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Hashable
 from typing import Any

@@ -1,7 +1,5 @@
 """Devices that device plugins offer: allocatable and requested extended resources of nodes, beside ResourceSlices."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.cluster.pods import ended

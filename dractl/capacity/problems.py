@@ -2,8 +2,6 @@
 can use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

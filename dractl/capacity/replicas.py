@@ -4,8 +4,6 @@ Equal pods are copies of one (:mod:`dractl.capacity.placing`), and the most that
 that differ, such as a leader and its workers, are placed in turn; other orders of their kinds are tried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from itertools import islice, permutations
 from typing import Any

@@ -1,7 +1,5 @@
 """A shape such as ``gpu=2,nic=1`` as a claim of this cluster: the classes that its drivers' devices have, aligned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.allocation import Features

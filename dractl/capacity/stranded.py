@@ -1,7 +1,5 @@
 """Free devices that a shape cannot use: what is left when no further copy fits, and why, by node and PCIe root."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from msgspec import Struct

@@ -6,8 +6,6 @@
 Importing this package is cheap: the CEL library is loaded when the first expression is compiled.
 """
 
-from __future__ import annotations
-
 from dractl.cel.device import Field
 from dractl.cel.environment import Environment, attribute_environment, environment, reading
 from dractl.cel.issues import Issue

@@ -6,8 +6,6 @@ ext/formatting.go. Constant folding: the planner's optimizations in cel-go
 interpreter/{planner,decorators,optimizations}.go.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

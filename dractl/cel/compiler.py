@@ -1,8 +1,6 @@
 """Compiles the source of an expression to a :class:`Program`, in upstream's order
 (dynamic-resource-allocation/cel/compile.go)."""
 
-from __future__ import annotations
-
 import re
 
 from dractl.cel import checks

@@ -1,7 +1,5 @@
 """Conditions of an expression: those joined by ``&&``, and comparisons of the device with literals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

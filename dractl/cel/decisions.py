@@ -1,7 +1,5 @@
 """The part that decided an evaluation: the smallest one that explains the result, and the values it saw."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Decodes checked expressions, as cel-expr-python serializes them, to the nodes of :mod:`dractl.cel.ast`."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

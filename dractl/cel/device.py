@@ -1,7 +1,5 @@
 """A device as a selector sees it (dynamic-resource-allocation/cel/compile.go DeviceMatches)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 

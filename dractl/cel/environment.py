@@ -4,8 +4,6 @@ The table of overloads is data (``environments/functions.json``, made by ``tools
 differences between environments are decided in :meth:`dractl.cel.declarations.Declarations.of`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Issues of an expression, as values."""
 
-from __future__ import annotations
-
 import re
 
 from msgspec import Struct

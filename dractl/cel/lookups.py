@@ -3,8 +3,6 @@
 Read from the checked tree, or from the tokens if the expression does not compile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct

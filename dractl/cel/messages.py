@@ -3,8 +3,6 @@
 Format, columns and carets are the same in both; only the wording sometimes differs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Numbers as strings, as Go's strconv reads and writes them."""
 
-from __future__ import annotations
-
 import math
 import re
 

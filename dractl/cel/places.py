@@ -1,7 +1,5 @@
 """Places in an expression, and cel-go's rendering of issues at them."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from functools import lru_cache

@@ -6,8 +6,6 @@ the next, and is longer than these tables.
 Sources: proto/cel/expr/checked.proto and syntax.proto of cel-spec.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The parts of a device that an expression depends on."""
 
-from __future__ import annotations
-
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
 from dractl.cel.device import Field
 

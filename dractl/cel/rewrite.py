@@ -3,8 +3,6 @@
 Offsets do not change.
 """
 
-from __future__ import annotations
-
 from dractl.cel.tokens import Token, brackets, is_name, tokenize
 
 _FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")

@@ -4,8 +4,6 @@ The checked tree has one offset per node (an operator's sign, a call's parenthes
 from the tokens.
 """
 
-from __future__ import annotations
-
 from dractl.cel.ast import (
     Call,
     Checked,

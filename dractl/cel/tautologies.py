@@ -5,8 +5,6 @@ every combination of what their operands can be. Equal operands are equal in eac
 operand with different literals exclude each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any

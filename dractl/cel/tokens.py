@@ -1,7 +1,5 @@
 """The tokens of an expression, with their offsets, which the checked tree does not keep."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

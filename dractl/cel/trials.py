@@ -1,7 +1,5 @@
 """An expression tried on devices: the devices it selects, and the part that decided."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The command line: a group of subcommands, of which only the one that is called is imported."""
 
-from __future__ import annotations
-
 import shutil
 from inspect import cleandoc
 from typing import Annotated, Any

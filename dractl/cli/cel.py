@@ -1,7 +1,5 @@
 """``dractl cel``: a device selector, compiled as the API server does and tried on devices as the scheduler does."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Options that every subcommand has, and their effect."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -5,8 +5,6 @@ A source that cannot be read offers nothing, without an error among the keys; a 
 ``PATIENCE`` seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``dractl completion SHELL``: the script that a shell loads."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``dractl explain --hardware`` and ``--network-devices``: devices that no cluster has published."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """``dractl devices``: every device of the cluster, its state and its holder, and what needs cleaning up."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """``--driver``, ``--driver-version`` and ``--driver-option``: whose devices count, and how those drivers are set up."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``dractl explain``: why a claim or pod is not allocated, and what would make it fit."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``dractl facts``: what dractl knows of the outside, to which version and of which date, and what runs beyond it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

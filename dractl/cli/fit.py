@@ -1,7 +1,5 @@
 """``dractl fit``: how many more copies of a shape, a claim, a pod or a workload fit, where, and what is stranded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A change is made only to the bytes that were linted: what somebody else writes meanwhile is left alone, and said so.
 """
 
-from __future__ import annotations
-
 import codecs
 import sys
 from collections.abc import Callable, Iterable, Mapping

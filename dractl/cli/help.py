@@ -1,7 +1,5 @@
 """``dractl help``: what ``--help`` shows, as kubectl and git have it too."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Whether any machine of those that options name can satisfy a claim."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

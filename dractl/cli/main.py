@@ -1,7 +1,5 @@
 """The entry points: parse arguments, run a subcommand, and turn every error into one message and an exit code."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import os

@@ -1,7 +1,5 @@
 """``dractl migrate``: device-plugin requests of manifests, converted to claims."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The options that select a machine to read, and reading it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``--devices FILE|DIR|SNAPSHOT|local|cluster``: devices as they are published, or would be."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``dractl render``: the ResourceSlices (and DeviceClasses) that drivers would publish for a node."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

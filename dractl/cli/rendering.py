@@ -1,7 +1,5 @@
 """Renders charts and kustomizations with the installed programs; nothing is downloaded, and no cluster is queried."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

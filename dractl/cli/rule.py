@@ -1,7 +1,5 @@
 """``dractl rule``: describes a lint rule, a reason of explain or a driver's attributes."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap

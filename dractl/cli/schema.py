@@ -1,7 +1,5 @@
 """``dractl schema``: the JSON Schema of a report, of the configuration or of an API kind."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument, Option

@@ -1,7 +1,5 @@
 """The subcommands: their help, and their function, which is the ``command`` of the module of that name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from inspect import Parameter, Signature, signature

@@ -1,7 +1,5 @@
 """``dractl upgrade``: what breaks or changes, at which step, with another release or driver version."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

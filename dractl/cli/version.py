@@ -1,7 +1,5 @@
 """``dractl version``: the program's version, and with ``-v`` what it knows."""
 
-from __future__ import annotations
-
 from dractl.cli import common
 from dractl.cli.app import version_text
 

@@ -5,8 +5,6 @@ claims lose the reservation and, when nobody is left, the allocation
 (kubernetes pkg/controller/resourceclaim/controller.go syncClaim).
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ github.com/cncf/k8s-ai-conformance, docs/AIConformance-1.35.md: "dra_support" (M
 The checklist of 1.37 has no entry for the APIs any more, because every conformant cluster serves them by then.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any

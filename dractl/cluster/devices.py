@@ -1,7 +1,5 @@
 """Looking up devices and who holds them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Workloads that want no pods now: suspended, paused, scaled to zero, done."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.cluster.paste import command

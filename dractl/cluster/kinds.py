@@ -1,7 +1,5 @@
 """Kinds and names as the command line takes them, and the errors for those that do not exist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from dractl.cluster.kubelet import last_of

@@ -1,7 +1,5 @@
 """Label selectors as kubectl's ``-l`` takes them (k8s.io/apimachinery/pkg/labels/selector.go)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

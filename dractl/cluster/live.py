@@ -4,8 +4,6 @@ What may not be listed in the whole cluster is read in one namespace; what may n
 ``ClusterState.rights`` has both.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -5,8 +5,6 @@ controllers, Helm by ``app.kubernetes.io/managed-by`` and the annotation of the 
 makes one, too) writes the replicas of its target. Of what nobody manages, labels and annotations often say whose it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Commands that are printed to be pasted into a shell. Names in them come from dumps and clusters of anybody."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -5,8 +5,6 @@ GenericWorkload) and pkg/scheduler/framework/plugins/gangscheduling; kubernetes-
 apis/scheduling/v1alpha1/types.go.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.cluster.pods import ended

@@ -1,7 +1,5 @@
 """The state of a pod object: whether it has ended or still waits, and the claims that it refers to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The limits on reading a cluster: resources that its authorizer withholds, and the commands that grant them."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """The origin of objects: files, dumps and archives, this node's own devices, a live cluster."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks, pkg/controller/statefulset, pkg/controller/job.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Alignments: how many GPUs and NICs of a node a claim can ask for on one PCIe root or NUMA node."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import comb
 

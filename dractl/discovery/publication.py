@@ -1,7 +1,5 @@
 """The devices that drivers would publish for a node, joined to the PCI functions that they are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property

@@ -4,8 +4,6 @@ Candidates are tried from the closest alignment to none; each is allocated on th
 would allocate it, and again, until no more of it fits.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import gcd

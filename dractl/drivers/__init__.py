@@ -1,7 +1,5 @@
 """DRA drivers: what each would publish for a machine."""
 
-from __future__ import annotations
-
 from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice
 from dractl.drivers.registry import by_default, find, names
 from dractl.drivers.rendering import Rendering, render

@@ -1,7 +1,5 @@
 """Drivers whose devices only a vendor's agent knows: rendered from the devices that a machine file reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

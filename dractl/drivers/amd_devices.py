@@ -3,8 +3,6 @@
 Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin/deviceinfo.go (GetDevice), discovery.go, pkg/amdgpu/amdgpu.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

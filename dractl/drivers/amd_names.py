@@ -1,7 +1,5 @@
 """Names that the modules of ``gpu.amd.com`` share."""
 
-from __future__ import annotations
-
 NAME = "gpu.amd.com"
 VENDOR = "0x1002"
 GPU, PARTITION, VFIO = "amdgpu", "amdgpu-partition", "vfio"

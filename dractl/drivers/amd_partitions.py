@@ -4,8 +4,6 @@ Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (deviceinfo.go SyntheticP
 enumerateAllPossibleDevices, driver.go buildSyntheticPartitionResources), pkg/consts (ValidPartitionConfigs).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: ROCm/k8s-gpu-dra-driver, cmd/gpu-kubeletplugin (discovery.go, deviceinfo
 (GetPFMapping, GetVFMapping).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: Project-HAMi/ascend-dra-driver@dc1db52 cmd/ascend-dra-kubeletplugin/disc
 buildLibvNPUDeviceCapacities), state.go (CreatePredefinedDeviceClasses), pkg/consts/consts.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers import reported

@@ -1,7 +1,5 @@
 """The DeviceClasses that drivers install, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compares published with rendered devices, one by one, independently of the names of slices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Source: openshift-psap/composite-dra-driver@1f6ab3e pkg/synthesizer/pairer.go, publisher.go.
 """
 
-from __future__ import annotations
-
 from dractl.drivers.agent import Agent
 
 NAME = "composite.dra.example.io"

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/compute-domain-kubelet-plugin, deployments/helm.
 """
 
-from __future__ import annotations
-
 from dractl.drivers import nvidia_start
 from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.values import typed

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/dra_hooks.go), pkg/cpuinfo, pkg/pcie.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

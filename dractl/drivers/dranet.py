@@ -5,8 +5,6 @@ providers' metadata services add is :mod:`dractl.drivers.dranet_cloud`. dractl d
 programs: an interface is rendered as one without.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from base64 import b32encode

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

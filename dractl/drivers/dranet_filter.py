@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dranet, cmd/dranet/app.go, pkg/filter/filter.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-example-driver, internal/profiles/gpu/gpu.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, Slice, one_slice

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-example-driver v0.4.0, internal/profiles/net/net.go, cmd/dra-example-kubeletplugin/main.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, one_slice

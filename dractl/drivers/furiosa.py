@@ -3,8 +3,6 @@
 Source: image furiosaai/furiosa-dra-driver:2026.1.1; furiosa-ai/helm-charts@cb66c5b; FuriosaAI's installation guide.
 """
 
-from __future__ import annotations
-
 from dractl.drivers.agent import Agent
 
 NAME = "npu.furiosa.ai"

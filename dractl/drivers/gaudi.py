@@ -4,8 +4,6 @@ Source: intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-gaudi-pl
 pkg/gaudi/{discovery/discovery.go,device/device.go}.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PCI functions as listed by github.com/jaypipes/ghw, with which drivers find network cards."""
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 

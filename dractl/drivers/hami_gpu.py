@@ -3,8 +3,6 @@
 Source: Project-HAMi/k8s-dra-driver@ebeaad9 cmd/hami-kubelet-plugin/hami_core.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers import nvidia_start

@@ -3,8 +3,6 @@
 Source: openFuyao npu-dra-plugin, the constants that it shares with other repositories.
 """
 
-from __future__ import annotations
-
 from dractl.drivers.agent import Agent
 
 NAME = "npu.huawei.com"

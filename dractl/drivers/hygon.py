@@ -4,8 +4,6 @@ Source: HYGON-AI/k8s-hcu-dra-driver@643ba6d internal/driver/allocatable_device.g
 @5ad3464 internal/driver/device_enum.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.agent import Agent, shared, steps

@@ -4,8 +4,6 @@ Source: intel/intel-resource-drivers-for-kubernetes, cmd/kubelet-gpu-plugin/node
 for 0.10 at the tag gpu-v0.10.1, with pkg/helpers/device.go (DeterminePCIRoot).
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

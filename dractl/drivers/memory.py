@@ -4,8 +4,6 @@ Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pk
 hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

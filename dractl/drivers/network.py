@@ -6,8 +6,6 @@ has none. A device has ``name``, ``attributes`` and ``capacity`` as plain values
 and whatever else the API knows of devices, such as ``bindingConditions``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches

@@ -3,8 +3,6 @@
 Source: aws-neuron/aws-neuron-sdk@81ce03a deploy/eks/dra.rst ("Attributes Reference").
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers import neuron_groups

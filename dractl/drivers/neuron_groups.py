@@ -5,8 +5,6 @@ lookup/lookup.go; the tables are those of the pack: the adapters of the Neuron d
 by family of instance types, of which only one size has them.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 from dractl.facts.drivers import driver

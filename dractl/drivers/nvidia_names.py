@@ -1,7 +1,5 @@
 """Names that the modules of ``gpu.nvidia.com`` share."""
 
-from __future__ import annotations
-
 NAME = "gpu.nvidia.com"
 VENDOR = "0x10de"
 LIST_ATTRIBUTES, FABRIC_MANAGER = "DRAListTypeAttributes", "FabricManagerPartitioning"

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,partitions,driver}.go (KEP 4815).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

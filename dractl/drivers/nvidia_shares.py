@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{consumable_shares,main}.go (KEP 5075).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.nvidia_names import NAME

@@ -5,8 +5,6 @@ GetPerGpuAllocatableDevices); NVIDIA/go-nvlib, pkg/nvlib/device (VisitDevices, G
 NewMigProfile).
 """
 
-from __future__ import annotations
-
 from dractl.drivers.nvidia_devices import is_unnamed, known_profiles
 from dractl.drivers.nvidia_names import NAME, VENDOR
 from dractl.drivers.nvidia_vfio import vfio_gpus

@@ -4,8 +4,6 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go (
 getVfioDeviceInfo), deviceinfo.go; NVIDIA/go-nvlib, pkg/nvpci (GetGPUs, GetTotalAddressableMemory).
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ Source: johnahull/dra-driver-nvme, pkg/nvme/nvme.go (Discover), cmd/nvme-kubelet
 deploy/helm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

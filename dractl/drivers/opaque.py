@@ -5,8 +5,6 @@ for a field that came with a version of the driver, and ``enumSince`` for values
 configuration only when a pod starts, so nobody reports an error earlier.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 Source: k8snetworkplumbingwg/dra-driver-ovsdpdk@fa2d316 pkg/devicestate/devicestate.go (bridgeToDevice).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.agent import Agent, shared, steps

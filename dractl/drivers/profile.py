@@ -1,7 +1,5 @@
 """Driver profiles: how one DRA driver turns a node's hardware into devices, and what their attributes mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

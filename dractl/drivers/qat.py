@@ -4,8 +4,6 @@ Source: intel/intel-resource-drivers-for-kubernetes@1da939f cmd/kubelet-qat-plug
 pkg/qat/device/device.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, one_slice

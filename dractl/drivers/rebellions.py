@@ -4,8 +4,6 @@ Source: RBLN-SW/rbln-k8s-dra-driver@dd9af1b cmd/npu-kubelet-plugin/state.go (enu
 pkg/device, pkg/rblnsmi.
 """
 
-from __future__ import annotations
-
 from dractl.drivers.agent import Agent
 
 NAME = "npu.rebellions.ai"

@@ -1,7 +1,5 @@
 """Every driver profile. A driver is one module and one entry here."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module

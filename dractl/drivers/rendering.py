@@ -1,8 +1,6 @@
 """Turns inventories into the objects that an API server would store: pools, slices, and the fields that a release drops
 or refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any

@@ -4,8 +4,6 @@ Some drivers ask a daemon, a library or a fabric manager for their devices, and 
 machine file (``dractl render --hardware FILE``) can list what the agent would report; nothing is added to it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 Source: gclawes/rockchip-dra-driver@3aac1c8 cmd/kubeletplugin/devices.go, pkg/consts/consts.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.agent import Agent

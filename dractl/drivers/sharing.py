@@ -1,8 +1,6 @@
 """What drivers refuse that is right by its schema: a way to share a device without its feature gate, parameters for
 another type of device."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

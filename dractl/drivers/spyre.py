@@ -3,8 +3,6 @@
 Source: ibm-aiu/dra-driver-spyre@ea0e624 pkg/types/{allocatable_device,pci_device}.go, internal/discovery/discovery.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.drivers.profile import Inventory, Known, Options, one_slice

@@ -7,8 +7,6 @@ Nothing is published of which no SriovResourcePolicy says so. What is rendered i
 select; without filter that is every VF, as with the policy ``configs: [{}]`` of the driver's README.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The attributes of ``resource.kubernetes.io/``, as the drivers' helper library computes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.topology.machine import Machine, PciDevice

@@ -3,8 +3,6 @@
 Source: tenstorrent/tt-dra-driver@1b6fe48 internal/profiles/tenstorrent/tenstorrent.go.
 """
 
-from __future__ import annotations
-
 from dractl.drivers.agent import Agent
 
 NAME = "tenstorrent.com"

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
 """
 
-from __future__ import annotations
-
 import re
 
 from dractl.drivers.profile import Inventory, Known, Options, one_slice

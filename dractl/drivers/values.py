@@ -1,7 +1,5 @@
 """Attribute and capacity values in the form of a ResourceSlice. ``None`` yields nothing: unknown values are absent."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

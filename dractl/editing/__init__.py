@@ -3,8 +3,6 @@
 Lines and columns count from 0 here, and columns count code points; a protocol's own units are its server's business.
 """
 
-from __future__ import annotations
-
 from dractl.editing.completing import Completion, completions
 from dractl.editing.hovering import Hover, hover
 from dractl.editing.judging import Diagnostic, QuickFix, Range, TextEdit, diagnostics

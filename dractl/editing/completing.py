@@ -1,7 +1,5 @@
 """Completions at a position: fields, classes, drivers, domains, attributes and their values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The unfinished part of a device selector, read from the tokens before a position."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The description that an editor shows for the word under the pointer."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.cel.lookups import from_tokens

@@ -1,7 +1,5 @@
 """Lint's findings and fixes on an open text, as an editor shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

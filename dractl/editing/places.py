@@ -3,8 +3,6 @@
 Values in flow style (``{a: b}``) count as one scalar.
 """
 
-from __future__ import annotations
-
 import re
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Descriptions for editors of what drivers publish: drivers, domains, attributes and their values."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from msgspec import Struct

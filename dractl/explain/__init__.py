@@ -6,8 +6,6 @@ state = ClusterState.from_documents(load(["dump.yaml"]).documents)
 Explainer(state, Features.for_release("1.36")).explain(find(state, "pod/train-0", None)[0])
 """
 
-from __future__ import annotations
-
 from dractl.explain.answer import Explanation, Fix, NodeAnswer, Reason
 from dractl.explain.around.each import explain_each, worst_first
 from dractl.explain.ask import Question, everything, find, labelled

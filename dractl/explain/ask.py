@@ -1,7 +1,5 @@
 """The subjects to explain: those that are named, as kubectl takes names, or everything that waits for devices."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
 from typing import Any

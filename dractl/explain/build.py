@@ -1,7 +1,5 @@
 """The last step of an answer: its conclusion and its parts become one Explanation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The case of one subject: the question, the scheduler's verdict, and what the cluster has. Made once, read by all."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Verdict and headline of a subject that waits: from its causes, and from what lies outside DRA."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """The diagnosis of a subject that waits: what each node has against it, and the causes, what matters most first."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 from msgspec.structs import replace
 

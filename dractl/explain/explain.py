@@ -1,7 +1,5 @@
 """The answer to a question: inquire, diagnose, conclude, look for fixes, and build the explanation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The funnel: how many devices each stage leaves to a request, and what those have that it loses."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType

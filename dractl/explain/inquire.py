@@ -1,7 +1,5 @@
 """What is asked about a subject that waits: the attempt to place it, and what may not be read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

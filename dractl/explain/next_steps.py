@@ -1,7 +1,5 @@
 """Next steps if no change of objects helps, or before one is made: those of the causes, and of what is no cause."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dractl.cluster.idle import idle

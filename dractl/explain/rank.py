@@ -1,7 +1,5 @@
 """From the causes of all nodes to those of the subject: which comes first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Claims and templates of manifests that the API server would refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.allocation import Features

@@ -1,7 +1,5 @@
 """Conditions of selectors that no device meets: which values the devices have instead."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

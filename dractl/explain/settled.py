@@ -1,8 +1,6 @@
 """Subjects for which the scheduler has nothing to do: a pod on its node or at its end, a claim that is allocated or
 deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dractl.cluster.kubelet import report_of

@@ -1,7 +1,5 @@
 """Between causes and the values that JSON shows: one flat record with a code and a sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.explain.answer import Reason

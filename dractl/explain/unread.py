@@ -1,7 +1,5 @@
 """Parts of a cluster that may not be read, and what an answer lacks without them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

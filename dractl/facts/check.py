@@ -1,7 +1,5 @@
 """Whether all files of a pack are what they should be: read before a pack is used that dractl does not bring itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Any

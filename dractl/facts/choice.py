@@ -3,8 +3,6 @@
 Every file of a pack that is not the built-in one is decoded before any of it is used.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from functools import cache

@@ -1,7 +1,5 @@
 """What programs besides kube-scheduler accept of claims: always a list of what they know, with its version and date."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches

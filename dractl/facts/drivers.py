@@ -1,7 +1,5 @@
 """What is known of DRA drivers: one file of the pack each, with versions, attributes, classes, taints and changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Which versions of drivers run: the tags of the images in DaemonSets, Deployments and pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

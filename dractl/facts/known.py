@@ -1,8 +1,6 @@
 """What is known to be broken in patch releases of Kubernetes, kernels, container runtimes and drivers, as the pack has
 it."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Literal

@@ -1,7 +1,5 @@
 """Kubernetes releases as the pack has them: feature gates, served API versions, fields, and changes by name."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Extended resources of device plugins and words for hardware, and the drivers and classes that stand for them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What ResourceSlices have and the pack says that it does not exist: what is seen wins, and is told."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

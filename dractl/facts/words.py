@@ -1,7 +1,5 @@
 """The pack that a command line names, found before anything is imported that reads one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 

@@ -1,7 +1,5 @@
 """Lint: what an API server would reject in manifests, and what it accepts although it cannot be intended."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

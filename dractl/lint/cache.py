@@ -5,8 +5,6 @@ names, the kustomizations around them, the release and its gates, the configurat
 cached report is never wrong, only missing.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

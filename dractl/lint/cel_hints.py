@@ -1,7 +1,5 @@
 """What to write instead of an expression that does not compile."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -19,8 +19,6 @@ devices = ["slices/"]
 DRA424 = "warning"
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

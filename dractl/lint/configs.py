@@ -1,7 +1,5 @@
 """Opaque parameters for drivers, wherever objects of DRA have them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ The server stops at the first step that fails. A draft corrects what it can and 
 be reported in the same run; it remembers where each of its values was written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher
 from itertools import groupby

@@ -1,7 +1,5 @@
 """What other objects of a repository say about drivers: gates that are set, and attributes that are added."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Findings of lint: one value per finding, as in the JSON of ``dractl lint -o json``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from types import MappingProxyType

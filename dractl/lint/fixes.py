@@ -1,7 +1,5 @@
 """Edits that fix findings, and the text after them."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Pods of custom resources: the API server accepts the resource, and rejects the pods that its controller creates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
 from typing import Any

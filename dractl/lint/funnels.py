@@ -1,7 +1,5 @@
 """The devices that the selectors of a run leave of those on which it is tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ A comment at the end of a line applies to that line; a comment on its own line t
 finding inside a string of several lines can also be suppressed at the line of its key.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Ignore comments for the findings of a file, as ``dractl lint --add-ignore`` writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct

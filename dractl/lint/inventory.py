@@ -1,7 +1,5 @@
 """The devices on which claims and classes are tried (``--devices``, ``--hardware``)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType

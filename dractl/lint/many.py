@@ -1,7 +1,5 @@
 """Lint of many files: in several processes, or from the report of an earlier run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Sequence
 from functools import partial

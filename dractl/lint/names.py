@@ -1,7 +1,5 @@
 """Names that were probably meant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from dractl.model.nearest import nearest

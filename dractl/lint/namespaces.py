@@ -1,7 +1,5 @@
 """The namespaces of a run, as needed for admin access."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Patches and patterns: documents that contain only a part of an object, and are not objects by themselves."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

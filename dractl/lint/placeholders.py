@@ -4,8 +4,6 @@
 ``{{ app }}`` in quotes (Jinja, Helm).
 """
 
-from __future__ import annotations
-
 import re
 
 from dractl.manifests import Document

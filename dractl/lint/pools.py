@@ -1,7 +1,5 @@
 """The pools of the run: the slices of each pool's newest generation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Tries fixes before they are offered: the API server has to accept the resulting document."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """How each document is read: as an object, a patch, a custom resource with pods, or part of another object."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property

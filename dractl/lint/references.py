@@ -1,7 +1,5 @@
 """The claim or template that an entry of a pod names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -16,8 +16,6 @@ Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the pag
 imported where there is any; what loads CEL stands in ``selectors/`` or ``devices/``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The reports on the same input for several releases as one, whose findings are marked by release."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

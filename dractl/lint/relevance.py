@@ -1,7 +1,5 @@
 """Finds the documents that concern DRA; everything else is skipped silently."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 

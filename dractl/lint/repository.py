@@ -4,8 +4,6 @@ Each file is read once, and remembered with its size and times: in the process, 
 the next.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

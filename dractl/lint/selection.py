@@ -1,7 +1,5 @@
 """Selects findings: rules that are on, ignores in files and in comments, a baseline."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType

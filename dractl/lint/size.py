@@ -1,7 +1,5 @@
 """The estimated cost of linting files, before they are read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The attributes that Kubernetes itself defines, and misspellings of them."""
 
-from __future__ import annotations
-
 import re
 from difflib import SequenceMatcher
 from typing import Final

@@ -4,8 +4,6 @@ Damaged ones, and those that another user could have written, are ignored, and s
 is no reason to fail.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

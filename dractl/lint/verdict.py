@@ -1,7 +1,5 @@
 """The errors in one document: the API server's, then those it would report once these are fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

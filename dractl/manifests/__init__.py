@@ -1,7 +1,5 @@
 """Manifests: turns bytes into documents whose values can be located."""
 
-from __future__ import annotations
-
 from dractl.manifests.documents import Broken, Document, Fault, Inputs, Skipped
 from dractl.manifests.load import load, load_readable, read_text
 from dractl.manifests.source import Position

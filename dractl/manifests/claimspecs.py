@@ -1,7 +1,5 @@
 """Claims that custom resources describe in fields of their own, as the ResourceClaimTemplates made of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

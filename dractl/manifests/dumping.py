@@ -1,7 +1,5 @@
 """Objects as YAML that the API server reads as they are."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

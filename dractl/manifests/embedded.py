@@ -1,8 +1,6 @@
 """Objects inside other objects: in the values of a HelmRelease, the objects of an OpenShift Template, the text of a
 ConfigMap, the inline patches of a kustomization."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What git ignores below a folder, and folders of vendored packages (gitignore(5))."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Values and places of JSON text. Values are read by the standard library, those of a large list by msgspec; places by
 scanning the text again."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

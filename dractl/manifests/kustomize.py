@@ -3,8 +3,6 @@
 Field names follow kubernetes-sigs/kustomize api/types/kustomization.go.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any

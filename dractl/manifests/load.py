@@ -1,7 +1,5 @@
 """Loads the documents of paths."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

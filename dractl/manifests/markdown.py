@@ -1,7 +1,5 @@
 """The manifests in the YAML blocks of a Markdown file."""
 
-from __future__ import annotations
-
 import re
 
 SUFFIXES = (".md", ".markdown")

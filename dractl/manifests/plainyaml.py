@@ -6,8 +6,6 @@ duplicate keys, any error) and leaves it to :mod:`dractl.manifests.yamltext`, wh
 value for every text; a test holds them together.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Documents rendered from a chart, placed in the templates they come from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

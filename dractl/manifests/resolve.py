@@ -4,8 +4,6 @@ The rules follow go.yaml.in/yaml/v2 resolve.go and sigs.k8s.io/yaml yaml.go: YAM
 base 60, dates that stay strings. Values pass through JSON and have its form afterwards: ``5.0`` is 5.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 import re

@@ -5,8 +5,6 @@ does to the same text; go-yaml is a port of it. A scanner's result is compared w
 exact or, should they ever differ, that of the scalar as a whole.
 """
 
-from __future__ import annotations
-
 import re
 
 from msgspec import Struct

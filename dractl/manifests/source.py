@@ -1,7 +1,5 @@
 """A text, and places in it."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 

@@ -1,7 +1,5 @@
 """Templates of manifests: Helm charts and other files that must be rendered first."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Decodes bytes to text, and checks text that a recursive parser of YAML or JSON could not handle."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from functools import cache

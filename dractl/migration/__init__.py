@@ -1,7 +1,5 @@
 """Device-plugin requests in manifests, turned into ResourceClaimTemplates or kept through DeviceClasses."""
 
-from __future__ import annotations
-
 from dractl.migration.classes import classes_for
 from dractl.migration.migrate import Migrated, Migration
 from dractl.migration.plan import Remark

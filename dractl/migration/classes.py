@@ -1,7 +1,5 @@
 """DeviceClasses with which manifests keep their requests: ``extendedResourceName`` (KEP 5004)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes of a document, made to its value and to its text alike."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

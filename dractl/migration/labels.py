@@ -5,8 +5,6 @@ spaces and without other signs (sanitise), the memory is in MiB, the family that
 (getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the name where a node offers such devices as nvidia.com/gpu.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The claims of one file: pods are planned, edited in the text, and the result is read again and compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

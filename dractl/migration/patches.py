@@ -1,7 +1,5 @@
 """Device plugins' resources in the patches of a kustomization: inline ones, and RFC 6902 ones in files of their own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

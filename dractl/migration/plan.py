@@ -1,7 +1,5 @@
 """The changes that turn one pod specification: claims in place of device plugins' resources."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What device plugins hand out, by their configuration in the input, and what installs them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Extended resources of device plugins, and the devices of DRA drivers that stand for them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from msgspec import Struct

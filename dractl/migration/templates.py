@@ -1,7 +1,5 @@
 """ResourceClaimTemplates: one for each shape of request in a folder and namespace."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The objects of resource.k8s.io/v1 and the parts of core/v1 that claims need; quantities, versions, releases."""
 
-from __future__ import annotations
-
 from dractl.model.claims import (
     AllocatedDeviceStatus as AllocatedDeviceStatus,
     AllocationResult as AllocationResult,

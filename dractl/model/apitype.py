@@ -1,7 +1,5 @@
 """The types of the API as they are declared: what a field may hold says how it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Self, get_args, get_type_hints

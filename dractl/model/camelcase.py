@@ -1,7 +1,5 @@
 """Our own values as JSON: snake_case fields become camelCase keys."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ResourceClaim and ResourceClaimTemplate (staging/src/k8s.io/api/resource/v1/types.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """DeviceClass."""
 
-from __future__ import annotations
-
 from dractl.model.apitype import APIType
 from dractl.model.claims import DeviceSelector, OpaqueDeviceConfiguration
 from dractl.model.meta import ObjectMeta

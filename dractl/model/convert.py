@@ -1,7 +1,5 @@
 """Converts older versions of resource.k8s.io objects to v1 (pkg/apis/resource/v1beta1/conversion.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decodes the mapping of a Kubernetes object to its class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Strings and numbers as Go prints them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 _ESCAPES = {

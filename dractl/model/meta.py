@@ -1,7 +1,5 @@
 """meta/v1: the metadata of every object."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from dractl.model.apitype import APIType

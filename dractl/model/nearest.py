@@ -1,7 +1,5 @@
 """Finds the nearest known name for a wrong one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

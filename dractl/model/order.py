@@ -1,7 +1,5 @@
 """The order in which people expect names: node-2 before node-10."""
 
-from __future__ import annotations
-
 import re
 
 _NUMBER = re.compile(r"(\d+)")

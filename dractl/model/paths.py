@@ -1,7 +1,5 @@
 """Values inside of values, by their paths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

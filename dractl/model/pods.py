@@ -1,8 +1,6 @@
 """Pod specs inside other objects, found by their structure: Deployments, Jobs, JobSets, LeaderWorkerSets, RayJobs,
 ..."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

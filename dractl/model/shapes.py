@@ -4,8 +4,6 @@
 ``mig=3g.40gb+2x1g.10gb``: MIG devices by profile. Several shapes are separated by ``;``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -4,8 +4,6 @@ A missing value, or one of the wrong type, reads as empty; all versions of the A
 of the object as written. Verdicts use :mod:`dractl.model`, whose objects are complete and typed.
 """
 
-from __future__ import annotations
-
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of
 from dractl.objects.pods import PodSpec
 from dractl.objects.slices import Device, PoolName, Slice, identity, newest, slice_of

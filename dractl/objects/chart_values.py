@@ -4,8 +4,6 @@ Source: bjw-s-labs/helm-charts@51909ff charts/library/common/templates/lib/pod/_
 fields/_containers.tpl.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pod specifications, as written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """ResourceSlices and the pools that they form, as written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 

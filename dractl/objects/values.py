@@ -1,7 +1,5 @@
 """Safe access to parsed values: the wrong type reads as empty."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

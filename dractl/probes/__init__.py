@@ -1,7 +1,5 @@
 """Probes: each turns one source of facts about a node (sysfs, libudev, netlink, NVML) into facts of a Machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dractl.probes.probe import probe

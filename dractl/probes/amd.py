@@ -3,8 +3,6 @@
 Files: drivers/gpu/drm/amd/amdgpu and drivers/gpu/drm/amd/amdkfd/kfd_topology.c of the kernel.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Container Device Interface specifications: what DRA drivers write for the container runtime."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Class codes are PCI-SIG's (base class, subclass, programming interface); vendor ids as in pci.ids.
 """
 
-from __future__ import annotations
-
 from dractl.topology.machine import Kind
 
 NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"

@@ -1,7 +1,5 @@
 """CPUs: those that are online, and those that share a core, a socket, an L3 cache."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from dractl.probes.root import SysRoot

@@ -1,7 +1,5 @@
 """The devices that the kernel lists in a subsystem, read from sysfs or through libudev."""
 
-from __future__ import annotations
-
 import posixpath
 from typing import Protocol
 

@@ -6,8 +6,6 @@ embeds (pkg/pciids/default_pci.ids, equal from v0.8.1 to v0.12.0). dranet embeds
 made by tools/make_pci_ids.py.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Callable, Iterable, Mapping

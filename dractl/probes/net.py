@@ -1,8 +1,6 @@
 """Network interfaces: sysfs for all trees, and on a live host also netlink, the only source of link kinds and
 addresses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

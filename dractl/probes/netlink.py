@@ -2,8 +2,6 @@
 linux/if_link.h).
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """NUMA nodes: CPUs, memory, huge pages, distances."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ Brand and architecture names are those that dra-driver-nvidia-gpu publishes (cmd
 pkg/nvlib/device).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

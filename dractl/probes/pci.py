@@ -1,7 +1,5 @@
 """PCI functions: their place, their kind, and the speed of their link."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable

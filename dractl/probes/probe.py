@@ -1,7 +1,5 @@
 """All probes together: one root in, one Machine out."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

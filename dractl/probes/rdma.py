@@ -1,7 +1,5 @@
 """RDMA devices and their ports."""
 
-from __future__ import annotations
-
 from dractl.probes.enumerate import Enumerator
 from dractl.probes.pci import function_of
 from dractl.probes.root import SysRoot

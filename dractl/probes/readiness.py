@@ -3,8 +3,6 @@
 Everything is read from one root, so the file system of a host that is mounted elsewhere can be checked too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

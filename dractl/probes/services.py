@@ -1,7 +1,5 @@
 """Checks of what runs on a node for DRA: the container runtime, its network, kubelet, and the drivers that it knows."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The enumerator of a live Linux host: libudev, through pyudev."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ Source: rdma-core kernel-boot/rdma_topo (parse_vpd); the format is that of PCI L
 functions are read: on some devices of other vendors, reading ``vpd`` takes seconds. The kernel lets only root read it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace

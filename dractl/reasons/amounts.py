@@ -1,7 +1,5 @@
 """Reasons in the number of devices: all of them, more than there are, or more than fit together."""
 
-from __future__ import annotations
-
 from dractl.cluster.devices import Holder
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, TAKEN, InUse, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.constraints import ConstraintConflict

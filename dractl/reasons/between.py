@@ -1,7 +1,5 @@
 """Reasons that span objects: why the facts of a node or a pod are as they are. They never change the verdict."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

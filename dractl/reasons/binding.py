@@ -1,7 +1,5 @@
 """Reasons in devices that must be got ready before a pod is bound to their node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

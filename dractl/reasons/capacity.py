@@ -1,7 +1,5 @@
 """Reasons in parts of devices: counters that partitions share, and capacity that claims share."""
 
-from __future__ import annotations
-
 from dractl.reasons.base import OTHER, SEE_SLICES, TAKEN, Held, InUse, OfRequest, ReasonPage
 from dractl.reasons.phrases import Names, Scope, by_whom, first, plural
 

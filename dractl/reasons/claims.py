@@ -1,8 +1,6 @@
 """Reasons in a pod's claims, before any node is looked at: PreEnqueue, the claim controller and admission
 (kubernetes pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """Reasons in constraints: attributes that devices lack or publish with other types, and values that do not meet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder

@@ -1,7 +1,5 @@
 """Reasons in devices that would do and are held or tainted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder

@@ -1,8 +1,6 @@
 """Reasons in the group that kube-scheduler places a pod with: PodGroups, and the Workloads of 1.35 (kubernetes
 pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """The first sentence of an answer: a value made of its parts, which become text once."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Reasons in what the cluster lets a claim ask for: quotas, labels of the namespace, classes, gates, a claim's size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cel import reading

@@ -1,7 +1,5 @@
 """Conditions of selectors in words: as a person would write them, and what devices have instead of what they want."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Next steps: what to look at or to do where no change of objects helps, with the command that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

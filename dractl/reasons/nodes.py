@@ -1,7 +1,5 @@
 """Reasons in where a pod may go: with a claim that others use, and through the filters of the scheduler."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """Taints that a controller puts on nodes for a time: nobody tolerates or removes them by hand."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 _HANDLER = "AWS Node Termination Handler"

@@ -1,7 +1,5 @@
 """Words that sentences share: what the user calls claims and requests, lists, numbers, and who holds devices."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum

@@ -1,7 +1,5 @@
 """Reasons in what drivers publish: slices that are missing, pools that cannot be used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """Sentences about nodes that a filter before DRA refuses: what the pod wants, and what the node has instead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from dractl.model import DeviceTaint, DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint

@@ -1,7 +1,5 @@
 """All reasons, found by importing the modules of the room."""
 
-from __future__ import annotations
-
 import pkgutil
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reasons after the scheduler: what keeps a pod that is on its node from running there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.kubelet import Container, Health, Obstacle, Prepare, obstacle_of

@@ -1,7 +1,5 @@
 """Reasons in the scheduler itself and in other schedulers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """Reasons in CEL selectors that exclude devices or fail on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """Reasons in workloads: who holds the devices, and why they stay. They never change the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """The alignment of devices that belong together, as JSON, as lines of text, and as the rows of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Alignments as a picture: the devices of two kinds, and a line for each pair, coloured by its level."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

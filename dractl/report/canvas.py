@@ -1,7 +1,5 @@
 """The terminal as a text report sees it: width, characters, colour. The caller decides them once."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 

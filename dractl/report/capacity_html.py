@@ -4,8 +4,6 @@ Nodes with the same devices in the same states share a card where there are many
 device's state is its letter as well as its colour; every device can be reached by keyboard.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``devices -o json`` and ``fit -o json``: the schemas dractl/devices/v1 and dractl/fit/v1."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

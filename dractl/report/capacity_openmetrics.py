@@ -1,7 +1,5 @@
 """``devices -o openmetrics``: counts by driver, node, model and state, for a scrape or a pushgateway."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

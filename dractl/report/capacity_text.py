@@ -1,7 +1,5 @@
 """``devices`` and ``fit`` as text: a line per node, or per device; if there are many, equal nodes share a line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """``dractl cel -o json``: the document ``dractl/cel/v1``."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

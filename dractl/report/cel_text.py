@@ -1,7 +1,5 @@
 """``dractl cel`` as text: the verdict, then one block for each kind of device."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """A driver's attributes, capacities, taints and options, as text and JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 from string import digits

@@ -1,7 +1,5 @@
 """Groups of pods in explain: a few lines in text, and the key ``groups`` in JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """explain as one page of HTML that needs nothing else: the funnel as bars, the node that comes nearest as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """explain as JSON: ``dractl/explain/v1``, one object, or several under ``subjects``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Machines that would serve a subject, and why the others would not: a table, or ``dractl/explain-machines/v1``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

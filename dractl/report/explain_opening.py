@@ -1,7 +1,5 @@
 """The first sentence of an answer on a screen: a short line with the cause, why below it, then what follows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

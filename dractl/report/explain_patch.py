@@ -1,7 +1,5 @@
 """One fix of each answer as a shell script: kubectl commands, each run only if the one before it succeeded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 

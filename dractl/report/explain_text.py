@@ -1,7 +1,5 @@
 """explain for people: the verdict, the funnel, the conflict, the way out, on one screen; of many subjects a table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

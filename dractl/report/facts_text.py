@@ -1,7 +1,5 @@
 """``dractl facts`` as text."""
 
-from __future__ import annotations
-
 from dractl.facts.check import OLD
 from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES

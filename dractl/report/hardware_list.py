@@ -1,7 +1,5 @@
 """The machines that ``--hardware`` knows by name, with how sure their values are, as text and JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The JSON Schemas that ship with dractl: of its reports, of its configuration and of API kinds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

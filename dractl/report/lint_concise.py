@@ -1,7 +1,5 @@
 """``dractl lint -o concise``: one line a finding, as editors and grep want it."""
 
-from __future__ import annotations
-
 from dractl.lint.finding import Report
 from dractl.report.canvas import Canvas
 from dractl.report.lint_summary import STYLES

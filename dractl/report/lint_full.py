@@ -1,7 +1,5 @@
 """``dractl lint -o full``: each finding with its source line, a caret below the error, and a hint."""
 
-from __future__ import annotations
-
 from dractl.lint import registry
 from dractl.lint.finding import Finding, Report
 from dractl.manifests import Position

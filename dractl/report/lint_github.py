@@ -1,7 +1,5 @@
 """``dractl lint -o github``: workflow commands that GitHub Actions shows as annotations."""
 
-from __future__ import annotations
-
 from dractl.lint.finding import Finding, Report
 from dractl.report.paths import relative
 from dractl.report.plain import printable

@@ -1,7 +1,5 @@
 """``dractl lint -o gitlab``: a Code Quality report."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """``dractl lint -o json``: the document ``dractl/lint/v1``."""
 
-from __future__ import annotations
-
 import json
 
 from dractl.facts import current

@@ -1,8 +1,6 @@
 """``dractl lint -o junit``: JUnit XML, one test case per finding; errors and warnings have failed, infos have
 passed."""
 
-from __future__ import annotations
-
 import re
 from xml.sax.saxutils import escape, quoteattr
 

@@ -1,7 +1,5 @@
 """``dractl lint -o sarif``: SARIF 2.1.0, as code scanning services read it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

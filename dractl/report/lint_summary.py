@@ -1,7 +1,5 @@
 """The last lines of lint's text formats: the number of findings, of files, and of findings per rule."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from dractl.lint.finding import Report

@@ -1,7 +1,5 @@
 """``discover --check``: for each check, the evidence and a hint."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from dractl.probes.services import Check, State

@@ -1,7 +1,5 @@
 """``discover --diff``: the differences between two machines, one on a line."""
 
-from __future__ import annotations
-
 from dractl.report.canvas import Canvas
 from dractl.topology.diff import Difference
 from dractl.topology.units import show_bytes

@@ -4,8 +4,6 @@ Pointing at a device, or reaching it with the Tab key, shows on every other how 
 elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Set as AbstractSet
 from html import escape

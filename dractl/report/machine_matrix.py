@@ -1,7 +1,5 @@
 """``discover -o matrix``: the table of ``nvidia-smi topo -m``, with NICs and NVMe, and the source of each level."""
 
-from __future__ import annotations
-
 from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_text as words
 from dractl.report.canvas import Canvas

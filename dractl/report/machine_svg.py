@@ -4,8 +4,6 @@ No script, no font and no image from elsewhere; it scales to the width it is giv
 scheme, and every device can be reached with the Tab key.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 from msgspec import Struct

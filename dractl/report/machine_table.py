@@ -1,7 +1,5 @@
 """``discover -o table``: one line for each device, for reading and for grep."""
 
-from __future__ import annotations
-
 from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_text as words
 from dractl.report.canvas import Canvas

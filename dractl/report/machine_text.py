@@ -1,7 +1,5 @@
 """Phrases shared by the reports of a machine: descriptions of a device, a link, a NUMA node, a fabric."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from dractl.discovery.alignment import alignments, obstacles

@@ -1,7 +1,5 @@
 """Kubernetes objects as a YAML stream or a JSON List."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

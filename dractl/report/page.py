@@ -3,8 +3,6 @@
 A page loads nothing from elsewhere, follows the reader's light or dark scheme, and can be read on a phone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 

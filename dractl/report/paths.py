@@ -1,7 +1,5 @@
 """Names of files in reports, as services expect them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path, PurePath
 from urllib.parse import quote

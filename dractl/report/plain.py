@@ -1,7 +1,5 @@
 """Makes text from files safe for a terminal."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 

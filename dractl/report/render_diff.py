@@ -1,7 +1,5 @@
 """Differences between published and rendered devices, as text and JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows in aligned columns, for reading and for grep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dractl.errors import UsageError

@@ -1,7 +1,5 @@
 """``dractl upgrade -o html``: a page to read and to hand on."""
 
-from __future__ import annotations
-
 from html import escape
 
 from dractl.report.page import bullets, cell, page, table

@@ -1,7 +1,5 @@
 """``dractl upgrade -o json``: ``dractl/upgrade/v1``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import to_builtins

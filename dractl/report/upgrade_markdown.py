@@ -1,7 +1,5 @@
 """``dractl upgrade -o markdown``: for an issue or a pull request."""
 
-from __future__ import annotations
-
 import re
 
 from dractl.report.plain import printable

@@ -1,7 +1,5 @@
 """``dractl upgrade`` as text: a paragraph for each step, what breaks first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import groupby
 

@@ -3,8 +3,6 @@
 kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin).
 """
 
-from __future__ import annotations
-
 from dractl.cluster.state import ClusterState, Key, map_at
 from dractl.model import RequestRef, ResourceClaim
 from dractl.scheduler.quota import QuotaExceeded, claim_refusals

@@ -3,8 +3,6 @@
 kubernetes pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, isClaimReadyForBinding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The claims of a pod, as the scheduler resolves them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Sources: kubernetes pkg/scheduler/framework/types.go (FitError), plugins/dynamic
 framework/preemption.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import cast
 

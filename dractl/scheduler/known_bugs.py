@@ -1,7 +1,5 @@
 """Does a known bug of the release stop a pod? It does if the verdict without the bug is another one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct

@@ -3,8 +3,6 @@
 kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go, extendeddynamicresources.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dractl.allocation import CLAIM_NAME, Features

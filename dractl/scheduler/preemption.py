@@ -5,8 +5,6 @@ scheduler never evicts a pod for its devices: DRA refuses a node as Unschedulabl
 candidate, and a claim keeps its devices while its pod is only assumed to be gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace

@@ -5,8 +5,6 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, pkg/contro
 dynamic-resource-allocation/resourceclaim/claim.go).
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, cast
 
 from msgspec import Struct

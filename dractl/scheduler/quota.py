@@ -5,8 +5,6 @@ pkg/admission/plugin/resourcequota/controller.go (CheckRequest). What is in use 
 from ``status.used``, so that it holds after a change too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from dractl.allocation import EXTENDED_CLAIM, Features, backing_classes

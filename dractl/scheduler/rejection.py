@@ -1,7 +1,5 @@
 """A node that a filter before DRA refuses, and what the pod wants that the node does not give."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

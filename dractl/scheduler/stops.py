@@ -4,8 +4,6 @@ A pod that PreEnqueue holds back has no condition and no event (but for scheduli
 PreBind refuse is in the pod's condition, in the sentence of ``text``.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The result of an attempt to place a pod: on every node, and altogether."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ k8s.io/component-helpers/storage/volume/pv_helpers.go. Not checked, since their 
 drivers (CSINode), storage capacity (CSIStorageCapacity), and disks of in-tree drivers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """The Machine: NUMA nodes, CPUs, PCI tree, devices, and the distances between them."""
 
-from __future__ import annotations
-
 from dractl.topology.machine import (
     Core,
     Cpus,

@@ -6,8 +6,6 @@ boards with ConnectX switches, the NIC and the GPU are below one upstream port o
 third kind, all NICs and GPUs of a NUMA node, adds nothing to the NUMA node and is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Sets of CPUs or NUMA nodes in the kernel's list form: ``0-15,32-47``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 LIMIT = 1 << 16

@@ -4,8 +4,6 @@ Places, products, drivers, links and nodes are compared. Device numbers (eth0, m
 addresses are not: they change from boot to boot and from node to node.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """GPU fabrics: direct links between the GPUs of a node, and the NVLink domain that the node belongs to."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.topology.machine import Link, Machine

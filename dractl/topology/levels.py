@@ -4,8 +4,6 @@ nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). Here they follow
 to any vendor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

@@ -4,8 +4,6 @@ A link has two ends: the function, and the port above it. A card with 16 lanes i
 there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane is broken.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.topology.levels import endpoints

@@ -4,8 +4,6 @@ Sysfs does not show which switch a NIC is cabled to, but it does show which NICs
 Among NICs of equal bandwidth, NCCL chooses by the same rule (src/graph/topo.cc, ncclTopoGetLocal).
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from dractl.topology.levels import endpoints, nearest, rank

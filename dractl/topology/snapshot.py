@@ -1,7 +1,5 @@
 """Snapshots of machines, and archives of a node's ``/sys`` and ``/proc``."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 import zipfile

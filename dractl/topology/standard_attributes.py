@@ -4,8 +4,6 @@ Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). If
 drivers publish the device without it, and no claim's matchAttribute on it can ever be satisfied.
 """
 
-from __future__ import annotations
-
 import re
 
 from dractl.topology.cpulist import parse

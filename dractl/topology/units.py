@@ -1,7 +1,5 @@
 """Units for people."""
 
-from __future__ import annotations
-
 
 def show_bytes(count: int) -> str:
     """Bytes in the largest fitting binary unit, with four digits: ``80 GiB``, ``79.65 GiB``, ``512 KiB``."""

@@ -3,8 +3,6 @@
 Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 """
 
-from __future__ import annotations
-
 import re
 import types
 import typing

@@ -1,7 +1,5 @@
 """The same objects under two releases and two versions of drivers: what differs, at which step."""
 
-from __future__ import annotations
-
 from dractl.upgrade.drivers import Described
 from dractl.upgrade.finding import Finding, Plan, Step, concerned
 from dractl.upgrade.server import Input

@@ -1,8 +1,6 @@
 """What two versions of a driver publish: for a known machine exactly, else the present slices with what the catalogue
 says of the versions between."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """What an upgrade changes: findings, and the steps at which they happen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Literal
 

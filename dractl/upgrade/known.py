@@ -1,7 +1,5 @@
 """What is known to be broken in the versions that a cluster, its nodes and drivers run, or will run."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What has to be done before a step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

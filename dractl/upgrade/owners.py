@@ -1,7 +1,5 @@
 """Who owns the objects of findings: the tool that applies them, and their namespace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec.structs import replace

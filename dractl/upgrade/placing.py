@@ -1,7 +1,5 @@
 """What kube-scheduler of two releases, or beside two versions of drivers, does with the same pods and claims."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What the API servers of two releases say to the same object."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From inputs to a plan: one step a release and one a driver, each with what it changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Verdict of an API server of a chosen release on a document: decoding (schemas) and validation rules."""
 
-from __future__ import annotations
-
 from dractl.validation.validate import validate
 from dractl.validation.violation import Violation
 

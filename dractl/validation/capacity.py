@@ -1,7 +1,5 @@
 """Request policies of consumable capacities (validateRequestPolicy)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Violations as the API server words them (k8s.io/apimachinery/pkg/util/validation/field/errors.go)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final

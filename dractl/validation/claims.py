@@ -3,8 +3,6 @@
 They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/validation/validation.go, release by release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """DeviceClasses (validateDeviceClassSpec)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Paths of v1 translated to documents written for an older version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.validation.violation import Path

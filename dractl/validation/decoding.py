@@ -1,7 +1,5 @@
 """Strict decoding as the API server does it: kind and version, types, fields, duplicate keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Defaults that the API server sets (pkg/apis/resource/v1*/defaults.go) and that rules depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

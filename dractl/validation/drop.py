@@ -5,8 +5,6 @@ The stored object then has another meaning than the one that was written. The fi
 ``pkg/registry/resource/*/strategy.go`` at creation, when nothing is "in use" already.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -4,8 +4,6 @@ k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; pkg/apis/r
 first half checks a string, the second turns faults into violations at a place.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """Lists and maps with a bound: validateSlice, validateSet and validateMap of pkg/apis/resource/validation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Object metadata at creation (k8s.io/apimachinery/pkg/api/validation/objectmeta.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields that moved or were removed, with what to write instead, as data."""
 
-from __future__ import annotations
-
 from typing import Final
 
 MOVED: Final[dict[tuple[str, str], str]] = {

@@ -1,7 +1,5 @@
 """Node selectors (pkg/apis/core/validation ValidateNodeSelector) and names of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.validation.causes import forbidden, invalid, required

@@ -3,8 +3,6 @@
 pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Opaque driver configuration of claims and classes (validateDeviceConfiguration)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

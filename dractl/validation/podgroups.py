@@ -1,7 +1,5 @@
 """Claims of pod groups and workloads (pkg/apis/scheduling/validation; generated validation from 1.36)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Claims and extended resources of pods and pod templates (pkg/apis/core/validation)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

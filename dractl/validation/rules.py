@@ -5,8 +5,6 @@ Rule ids begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered i
 or ``OM`` (object metadata). The page of the lint rule that reports an id describes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The types without fields: strings, numbers, and types with their own decoder, as Go decodes them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 ``tools/make_schemas.py`` makes the files and describes their content; a claim needs two of them, 17 kB together.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,6 @@ They follow validateResourceSliceSpec of kubernetes/kubernetes pkg/apis/resource
 release, together with the declarative rules of 1.37 (tags of api/resource/v1/types.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any

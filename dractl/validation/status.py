@@ -6,8 +6,6 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go for a claim wit
 changes of a status cannot be seen in one document.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping

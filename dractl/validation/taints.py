@@ -1,7 +1,5 @@
 """DeviceTaintRules (validateDeviceTaintRuleSpec) and ResourcePoolStatusRequests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.model.releases import Target

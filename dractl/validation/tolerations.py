@@ -1,7 +1,5 @@
 """Device taints, and the tolerations of requests (validateDeviceTaint, validateDeviceToleration)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Verdict of an API server of one release on one document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

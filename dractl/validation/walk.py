@@ -4,8 +4,6 @@ Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) a
 ``k8s.io/apimachinery/pkg/runtime/serializer/json``. Required fields and formats are not checked here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

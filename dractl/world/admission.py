@@ -4,8 +4,6 @@ Faults that an object already has are not held against a change of it: the serve
 (ratcheting), and a cluster's objects were accepted once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A cluster after a change and after all that follows from it, as far as it matters to one pod."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 

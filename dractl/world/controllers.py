@@ -6,8 +6,6 @@ kubernetes-sigs/jobset pkg/controllers/failure_policy.go. A pod with a node coun
 is not ready.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil, floor
 

@@ -1,8 +1,6 @@
 """The pending pods in the order of kube-scheduler's queue: by priority, then by age
 (kubernetes pkg/scheduler/framework/plugins/queuesort/priority_sort.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from msgspec import Struct

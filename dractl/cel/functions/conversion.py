@@ -1,7 +1,5 @@
 """Type conversions: ConvertToType of common/types."""
 
-from __future__ import annotations
-
 import math
 
 from dractl.cel import values as v

@@ -5,8 +5,6 @@ An implementation is registered under cel-go's overload id with the Python types
 fit, as cel-go does for operands whose type is only known at run time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``string.format``: ext/formatting.go."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Quantities, semantic versions and named formats: apiserver/pkg/cel/library/{quantity,semverlib,format}.go."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Callable

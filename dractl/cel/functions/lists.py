@@ -1,7 +1,5 @@
 """Lists and sets: ext/lists.go, ext/sets.go, apiserver/pkg/cel/library/lists.go."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cmp_to_key, reduce

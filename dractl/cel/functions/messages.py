@@ -1,7 +1,5 @@
 """Literals of the well-known messages of google.protobuf, as the values that they represent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.cel import values as v

@@ -1,7 +1,5 @@
 """Addresses and URLs: apiserver/pkg/cel/library/{ip,cidr,urls}.go over Go's net/netip and net/url."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from functools import partial

@@ -1,8 +1,6 @@
 """Operators: common/stdlib/standard.go. ``&&``, ``||``, ``?:`` and ``[]`` are evaluated by
 :mod:`dractl.cel.evaluation`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Optional values: cel/library.go optionalLib. ``or``, ``orValue`` and ``?.`` are evaluated by
 :mod:`dractl.cel.evaluation`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.cel import values as v

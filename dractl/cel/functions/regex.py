@@ -1,7 +1,5 @@
 """Regular expressions are RE2: common/types/string.go, apiserver/pkg/cel/library/regex.go."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of overloads, filled by the libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Strings: ext/strings.go (version 2). Positions count code points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Durations and timestamps: strings as Go's package time reads and writes them, and the getters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta

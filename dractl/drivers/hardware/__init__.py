@@ -1,8 +1,6 @@
 """Machines that nobody has at hand: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a YAML file into a
 Machine to render slices for."""
 
-from __future__ import annotations
-
 from dractl.drivers.hardware import build, described
 from dractl.drivers.hardware.build import as_node
 from dractl.drivers.hardware.labels import of, setter

@@ -1,7 +1,5 @@
 """Builds a Machine from a layout: addresses, names and numbers as Linux and NVML would assign them."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

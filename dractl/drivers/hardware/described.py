@@ -11,8 +11,6 @@ the attributes are those that ``dractl rule DRIVER`` lists. ``labels`` are label
 values come from.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache

@@ -6,8 +6,6 @@ that Karpenter, GKE and AKS document for an instance type. GPU Feature Discovery
 cluster, such as the zone, the node pool and the node's name, is not known: a machine file can add it.
 """
 
-from __future__ import annotations
-
 import re
 
 from dractl.drivers.hardware import mig

@@ -1,7 +1,5 @@
 """A described machine before it is built: products on PCIe roots, and settings of the whole machine."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """``mig=``: MIG mode on or off, or the MIG devices that every GPU has: ``7x1g.5gb``, ``3g.20gb+2x2g.10gb``."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterator

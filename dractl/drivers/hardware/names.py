@@ -1,7 +1,5 @@
 """Machines by name: one YAML file each in the pack of facts, found by its name or an alias."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from dractl.facts import hardware

@@ -1,7 +1,5 @@
 """The products that ``--hardware`` knows, read from the pack of facts when first asked for."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -8,8 +8,6 @@ and ``cuda`` (NVIDIA's versions), ``mig`` (``on``: GPUs whose MIG profiles are k
 of them has these MIG devices), ``addressingMode`` of the GPUs (default HMM, as with open kernel modules; ATS on Grace).
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

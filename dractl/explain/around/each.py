@@ -1,7 +1,5 @@
 """The answers about many subjects: one failure does not end the others, and equal replicas are asked about once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec.structs import replace

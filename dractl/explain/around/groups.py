@@ -1,7 +1,5 @@
 """Groups of pods as a whole: how many replicas of a workload, or pods of a gang, fit, and what the next stops at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What hangs on a node: the node itself, and pods on it that cannot start, run or end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster import kubelet

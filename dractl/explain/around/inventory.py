@@ -1,7 +1,5 @@
 """A node's devices: which are free, who holds the others, and whether a driver can be restarted without harm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """The machines that would serve a claim or a pod: the same question, asked about a cluster of each machine alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How many of the waiting pods each fix lets start, all of them together: each fix is proven for one pod alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace

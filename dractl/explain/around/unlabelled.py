@@ -5,8 +5,6 @@ such as a zone or a team's own, nobody can say; so a selector on it is assumed t
 the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct

@@ -2,8 +2,6 @@
 that are older than what they were made from."""
 # ruff: noqa: ARG001 (all makers have one signature)
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

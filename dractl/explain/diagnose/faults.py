@@ -1,7 +1,5 @@
 """Errors that end the scheduler's attempt for all nodes, as causes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dractl.allocation import DeviceID, Fatal, Fault

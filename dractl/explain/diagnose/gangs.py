@@ -1,7 +1,5 @@
 """Causes that keep a pod's group from starting, although its pods fit one by one."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Causes that keep a subject from one node: filters, claims that are allocated elsewhere, and devices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

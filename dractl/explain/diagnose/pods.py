@@ -1,7 +1,5 @@
 """What keeps a subject from being tried at all, what fails after a node was found, and what the pod itself shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import command

@@ -1,7 +1,5 @@
 """Pools that the scheduler does not use, as causes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dractl.allocation.survey import PoolSurvey

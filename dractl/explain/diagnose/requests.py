@@ -1,7 +1,5 @@
 """A request that has too few candidates by itself: the stages of its survey that are to blame."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests that fit alone and not together: constraints, and competition for the same devices."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations

@@ -3,8 +3,6 @@
 :mod:`registry` says which makers are for which causes; importing the modules below registers them.
 """
 
-from __future__ import annotations
-
 from dractl.explain.fixes import (
     constraints,
     expressions,

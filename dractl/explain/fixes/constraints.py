@@ -1,7 +1,5 @@
 """Fixes in a constraint: a coarser attribute, the name that is published, fewer requests, no constraint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.changes import Patch, pointer

@@ -1,7 +1,5 @@
 """JSON patch operations for an object as it is: fields are added with missing parents, list items found by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

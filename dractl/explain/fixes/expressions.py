@@ -1,7 +1,5 @@
 """Fixes in a selector, of a request or a class: the right name or value, a guard, a condition less."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace

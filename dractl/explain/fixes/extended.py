@@ -1,7 +1,5 @@
 """Fixes for extended resources: the right name, no leftover of a device plug-in, a class that provides it, less."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.allocation import backing_classes

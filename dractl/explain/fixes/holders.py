@@ -1,7 +1,5 @@
 """Fixes by freeing devices: ending pods, deleting claims that nobody uses; and by sharing a claim."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

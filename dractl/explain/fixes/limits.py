@@ -1,7 +1,5 @@
 """Fixes for pods that a LimitRange refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cluster.changes import Patch, pointer

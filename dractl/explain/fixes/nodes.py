@@ -1,7 +1,5 @@
 """Fixes outside DRA: the node that a filter refuses, and the pod's wishes about nodes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Fixes by creating or correcting what stops the pod before any node is looked at."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

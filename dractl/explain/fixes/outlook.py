@@ -1,7 +1,5 @@
 """What a fix brings about in the whole cluster: whether the pod runs after it, and what else happens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

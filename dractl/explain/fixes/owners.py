@@ -4,8 +4,6 @@ Deleting a pod of a ReplicaSet frees nothing: its replacement is there before th
 workload has to become smaller, and which of its pods goes then is its controller's choice, not ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct

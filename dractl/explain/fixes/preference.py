@@ -1,7 +1,5 @@
 """The order of fixes."""
 
-from __future__ import annotations
-
 from enum import IntEnum, auto
 
 

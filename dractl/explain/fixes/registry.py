@@ -1,7 +1,5 @@
 """The makers of fixes and the causes that they are for. Importing a module registers its makers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Fixes for workloads whose replicas want the same and do not all fit: less for each of them, or fewer of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from dractl.capacity.binding import bound

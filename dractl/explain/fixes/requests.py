@@ -1,7 +1,5 @@
 """Fixes in the claim's own requests: count, allocation mode, class, capacity."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

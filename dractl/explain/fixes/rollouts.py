@@ -1,7 +1,5 @@
 """Fixes for workloads that wait for themselves, or whose claims are older than what they are made from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fixes in the cluster itself: another attempt, a feature gate, a newer release."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.allocation import Features

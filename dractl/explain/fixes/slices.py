@@ -1,7 +1,5 @@
 """Fixes that only a driver can make: what it would have to publish. No command applies them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

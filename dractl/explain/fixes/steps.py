@@ -6,8 +6,6 @@ changed; a controller recreates its own pods (kubernetes pkg/apis/resource/valid
 anything is deleted the API server is asked, by a dry run, whether it takes what comes after.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence

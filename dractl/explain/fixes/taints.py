@@ -1,7 +1,5 @@
 """Fixes for tainted devices: a toleration, no DeviceTaintRule, the repair of a device that is reported broken."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ The device taint eviction controller ends a pod whose device has a NoExecute tai
 device are tolerated by nobody who wants to use it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

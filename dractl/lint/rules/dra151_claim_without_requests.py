@@ -27,8 +27,6 @@ The API server accepts the claim, and the scheduler allocates it without devices
 kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceClaim): requests may be empty
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

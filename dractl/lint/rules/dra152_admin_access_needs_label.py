@@ -34,8 +34,6 @@ In a namespace without the label the API server rejects the claim, and the claim
 kubernetes/kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

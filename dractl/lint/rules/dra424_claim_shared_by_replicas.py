@@ -36,8 +36,6 @@ own claim.
 k8s.io/api/core/v1 PodResourceClaim
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -26,8 +26,6 @@ k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/r
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -25,8 +25,6 @@ All devices of all drivers are tainted; with the effect `NoExecute` every pod th
 k8s.io/api/resource/v1 DeviceTaintRuleSpec
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

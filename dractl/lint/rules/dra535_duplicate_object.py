@@ -33,8 +33,6 @@ kubectl applies both, and the last one wins; kustomize and Helm fail.
 kubernetes-sigs/kustomize api/resmap/reswrangler.go (Append: "may not add resource with an already registered id")
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -36,8 +36,6 @@ that, and the pod stays pending.
 kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -33,8 +33,6 @@ forever; a selector fails with an error.
 k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, Replacement

@@ -29,8 +29,6 @@ The claim is accepted, but at most 32 devices can be allocated for one claim: th
 k8s.io/api/resource/v1 AllocationResultsMaxSize; k8s.io/dynamic-resource-allocation/structured
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

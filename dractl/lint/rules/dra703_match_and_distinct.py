@@ -37,8 +37,6 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceC
 k8s.io/dynamic-resource-allocation/structured/internal constraint.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -27,8 +27,6 @@ The API server cannot tell 0 from an unset count and sets the default, 1.
 kubernetes/kubernetes pkg/apis/resource/v1/defaults.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

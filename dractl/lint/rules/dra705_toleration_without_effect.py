@@ -33,8 +33,6 @@ k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/reso
 kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -31,8 +31,6 @@ others than there is.
 k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -30,8 +30,6 @@ exist.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

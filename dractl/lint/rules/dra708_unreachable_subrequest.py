@@ -30,8 +30,6 @@ Alternatives are tried in order; wherever the later one fits, the earlier one fi
 k8s.io/api/resource/v1 DeviceRequest.firstAvailable
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from dractl.lint.advice import Advice

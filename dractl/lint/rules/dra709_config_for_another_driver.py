@@ -36,8 +36,6 @@ A driver gets only the configurations that name it. No driver gets this one, and
 k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

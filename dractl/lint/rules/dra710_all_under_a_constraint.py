@@ -31,8 +31,6 @@ k8s.io/dynamic-resource-allocation/structured ("cannot add device ... because a 
 satisfied")
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -33,8 +33,6 @@ A forgotten request gets any device, on another PCIe root or NUMA node than the 
 k8s.io/api/resource/v1 DeviceConstraint.requests
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -33,8 +33,6 @@ constraint is never satisfied. NVIDIA's driver, for one, published `index` in it
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

@@ -38,8 +38,6 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 dynamic-resource-allocation/structured lookupAttribute, matchAttributeConstraint
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

@@ -31,8 +31,6 @@ The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-
 `imex.nvidia.com`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 

@@ -33,8 +33,6 @@ k8s.io/dynamic-resource-allocation structured/internal/incubating/consumable_cap
 catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.facts import Capacity

@@ -32,8 +32,6 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 k8s.io/api/core/v1/well_known_taints.go and those that GPU operators and clouds document
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

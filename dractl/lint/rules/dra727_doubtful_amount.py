@@ -32,8 +32,6 @@ A quantity without a suffix is in bytes: every GPU has more than `quantity("80")
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

@@ -38,8 +38,6 @@ kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go pre
 kubernetes staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go (v1.37.1)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

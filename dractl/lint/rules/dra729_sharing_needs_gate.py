@@ -36,8 +36,6 @@ kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.g
 (v25.8.0 to v0.4.1)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.drivers.sharing import sharing_gate

@@ -16,8 +16,6 @@ kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/inte
 0.34, 0.35 and 0.36
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

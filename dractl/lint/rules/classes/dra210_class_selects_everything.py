@@ -25,8 +25,6 @@ Such a class matches every device of every driver: a request for it gets whichev
 k8s.io/api/resource/v1 DeviceClassSpec
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

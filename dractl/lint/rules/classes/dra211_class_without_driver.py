@@ -28,8 +28,6 @@ driver there guards the selectors of all claims.
 k8s.io/dynamic-resource-allocation/structured: an error ends Allocate
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

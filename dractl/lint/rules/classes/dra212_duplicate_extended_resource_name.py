@@ -35,8 +35,6 @@ the resource may get devices of the wrong class.
 k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -30,8 +30,6 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins: noderesources/fit.go,
 dynamicresources/extendeddynamicresources.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.facts.resources import drivers_of, with_plugin

@@ -14,8 +14,6 @@ it to all of its devices in the claim.
 kubernetes/kubernetes#134789, fixed in 1.34.2 and 1.35
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

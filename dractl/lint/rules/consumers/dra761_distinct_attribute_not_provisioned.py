@@ -29,8 +29,6 @@ Karpenter refuses the claim ("DistinctAttribute constraints not done yet"), and 
 kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go ValidateClaimRequest (2266468)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -30,8 +30,6 @@ kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go: deviceRequ
 mode, count and capacity only (2266468)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -30,8 +30,6 @@ Kueue refuses the workload ("FirstAvailable device selection is not supported"):
 kubernetes-sigs/kueue pkg/dra/claims.go countDevicesPerClass (ff69552)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -28,8 +28,6 @@ Kueue refuses the workload ("AllocationMode 'All' is not supported"): it cannot 
 kubernetes-sigs/kueue pkg/dra/claims.go countDevicesPerClass (ff69552)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -34,8 +34,6 @@ limited number of pods, and its devices are on one node: the simulation of new n
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c37cd)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -34,8 +34,6 @@ counter sets, pool by pool, and assumes that these are equal. With unequal ones 
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c37cd)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

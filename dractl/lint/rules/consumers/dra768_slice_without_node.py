@@ -33,8 +33,6 @@ it launches nodes that do not help, or none.
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations, Caveats) (55c37cd)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -36,8 +36,6 @@ does not support use of resource claims"): the job stays suspended.
 kubernetes-sigs/kueue pkg/controller/core/workload_controller.go handleDRA (ff69552)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

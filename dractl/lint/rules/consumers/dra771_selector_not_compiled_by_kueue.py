@@ -34,8 +34,6 @@ kubernetes-sigs/kueue pkg/dra/claims.go: celCache has no features, validateCELSe
 k8s.io/dynamic-resource-allocation v0.36.3 cel/compile.go newCompiler
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cel.tokens import tokenize

@@ -33,8 +33,6 @@ cluster-autoscaler/docs/dra_support.md
 (the pack of facts, consumers.json)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.facts.consumers import consumers

@@ -15,8 +15,6 @@ One error on one device stops the scheduling of the pod on all nodes.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, spot

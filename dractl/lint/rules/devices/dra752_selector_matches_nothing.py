@@ -14,8 +14,6 @@ If these are all devices of the cluster, the claim is never allocated.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, spot

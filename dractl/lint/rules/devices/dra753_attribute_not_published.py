@@ -14,8 +14,6 @@ A device without the attribute never satisfies a constraint, and values of diffe
 k8s.io/dynamic-resource-allocation/structured (constraints)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

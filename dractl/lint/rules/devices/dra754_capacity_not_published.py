@@ -13,8 +13,6 @@ Devices without that capacity, or with less of it, are silently skipped.
 k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -14,8 +14,6 @@ The claim is accepted, and the pod stays pending until somebody creates the clas
 kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not exist")
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

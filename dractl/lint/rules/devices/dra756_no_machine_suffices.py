@@ -15,8 +15,6 @@ If these are all machines of the cluster, the claim is never allocated.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -33,8 +33,6 @@ spec:
 k8s.io/dynamic-resource-allocation/structured (the first solution is taken); kubernetes-sigs/dra-driver-nvidia-gpu#213
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations

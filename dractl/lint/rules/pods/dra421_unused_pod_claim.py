@@ -41,8 +41,6 @@ k8s.io/api/core/v1 types.go PodSpec.ResourceClaims; google/dranet pkg/driver; ku
 bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

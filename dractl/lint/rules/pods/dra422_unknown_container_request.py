@@ -41,8 +41,6 @@ what the driver prepared for this request, or for no request in particular.
 kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice, Replacement

@@ -57,8 +57,6 @@ they are not aligned.
 k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured Allocate
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -34,8 +34,6 @@ kubernetes/website content/en/docs/concepts/scheduling-eviction/dynamic-resource
 kubernetes/kubernetes pkg/kubelet/cm/dra/manager.go (PrepareResources)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

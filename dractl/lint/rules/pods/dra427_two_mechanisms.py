@@ -43,8 +43,6 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (a re
 not asked of a class), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra (which keep separate accounts)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

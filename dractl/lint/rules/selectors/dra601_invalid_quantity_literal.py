@@ -32,8 +32,6 @@ scheduling of the pod on all nodes.
 k8s.io/apiserver/pkg/cel/library/quantity.go
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

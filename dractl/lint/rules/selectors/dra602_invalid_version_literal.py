@@ -33,8 +33,6 @@ scheduling of the pod on all nodes.
 k8s.io/apiserver/pkg/cel/library/semverlib.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cel.conditions import first_arguments

@@ -32,8 +32,6 @@ true.
 k8s.io/dynamic-resource-allocation/cel/compile.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -32,8 +32,6 @@ or never true.
 k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from dractl.lint.advice import Advice, Replacement

@@ -58,8 +58,6 @@ such a device lacks is an error, and one error on one device stops the schedulin
 k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernetes/kubernetes#125826
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 

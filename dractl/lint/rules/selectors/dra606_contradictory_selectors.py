@@ -40,8 +40,6 @@ is never chosen.
 k8s.io/dynamic-resource-allocation/structured isSelectable
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -50,8 +50,6 @@ k8s.io/apiserver/pkg/cel/library/quantity.go: quantityAdd and quantitySub return
 pkg/cel/quantity.go does not take
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cel.ast import Call, ListLiteral, Node

@@ -35,8 +35,6 @@ the pod on all nodes; with a guard it never matches.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

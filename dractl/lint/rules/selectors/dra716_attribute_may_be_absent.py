@@ -36,8 +36,6 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 dynamic-resource-allocation/cel/compile.go DeviceMatches
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

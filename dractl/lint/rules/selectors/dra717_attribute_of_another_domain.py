@@ -33,8 +33,6 @@ of the class has any: the selector is an error on each of them, or never matches
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

@@ -34,8 +34,6 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 k8s.io/apiserver/pkg/cel/library/semverlib.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -35,8 +35,6 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

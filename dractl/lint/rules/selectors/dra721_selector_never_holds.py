@@ -36,8 +36,6 @@ reported as info.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.cel import EvalError, Program, reading

@@ -34,8 +34,6 @@ both forms.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; KEP-5491
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

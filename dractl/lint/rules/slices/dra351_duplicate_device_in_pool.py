@@ -39,8 +39,6 @@ devices.
 k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

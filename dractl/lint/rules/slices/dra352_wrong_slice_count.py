@@ -41,8 +41,6 @@ devices.
 k8s.io/dynamic-resource-allocation/structured GatherPools
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

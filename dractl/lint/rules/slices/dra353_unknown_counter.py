@@ -43,8 +43,6 @@ devices.
 k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from dractl.lint.advice import Advice

@@ -41,8 +41,6 @@ once it is allocated on one node, it is in use on the other too and cannot be al
 k8s.io/dynamic-resource-allocation/structured DeviceID; cilium/cilium#48923
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

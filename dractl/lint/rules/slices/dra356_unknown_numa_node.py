@@ -31,8 +31,6 @@ satisfy constraints that they should not.
 KEP-6072
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

@@ -31,8 +31,6 @@ The API server does not check them. Nothing can be allocated from such a capacit
 kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceCapacity) takes any quantity
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dractl.lint.advice import Advice

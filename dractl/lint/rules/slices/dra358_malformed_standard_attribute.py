@@ -32,8 +32,6 @@ drivers, so devices that belong together are not allocated together.
 k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
