@@ -274,10 +274,11 @@ def test_what_a_login_program_asks_is_shown_while_it_waits(
 
     def tell(text: str) -> None:
         said.append(text)
-        done.touch()
+        if text.startswith("kubectl says"):
+            done.touch()
 
     assert [result.code for result in kubectls.run(live.Login(), ["version"], tell=tell)] == [0]
-    assert said[0] == "kubectl says: open https://login.example.com"
+    assert said[-1] == "kubectl says: open https://login.example.com"
 
 
 def test_what_kubectl_said_before_it_was_given_up(kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch) -> None:

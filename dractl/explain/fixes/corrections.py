@@ -30,13 +30,14 @@ _SHORT = 3  # letters and digits of a value that is too short to be the beginnin
 
 class Rewrite(Struct, frozen=True):
     """Another text for a condition, with an imperative for its title. ``corrects``: it is what was meant, as far as the
-    devices' own values can tell."""
+    devices' own values can tell. ``variant``: it names a product of nearly that name, with other numbers."""
 
     title: str
     text: str
     preference: Preference = Preference.CORRECT
     degree: int = 0
     corrects: bool = False
+    variant: bool = False
 
     def within(self, whole: str, part: Excerpt) -> Rewrite:
         """The same edit of the whole expression that the condition is part of."""
@@ -284,6 +285,7 @@ def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, prese
         return
     meant = _alike(str(literal.value), list(dict.fromkeys(present)), kind)
     others = _next_smaller(str(literal.value), present)
+    near = nearest(str(literal.value), present, 0.8)
     for position, value in enumerate(dict.fromkeys([*meant, *others][: _MOST + len(meant)])):
         corrects = value in meant[:1]
         changed = text[: literal.start] + _literal(value, kind, literal) + text[literal.end :]
@@ -293,6 +295,7 @@ def _equal(text: str, found: Comparison, lookup: Lookup, kind: str | None, prese
             Preference.CORRECT if corrects else Preference.ADAPT,
             degree=position,
             corrects=corrects,
+            variant=not corrects and value == near,
         )
 
 

@@ -82,11 +82,12 @@ def class_repairs(problem: Problem) -> Iterator[Candidate]:
         for index, selector in enumerate(selectors_of(value or {}) if name not in matched else ()):
             slot = Slot(Topic.SELECTOR, f"class {name} {index}")
             for edit in _edits(problem, selector.text, lost):
-                if not edit.corrects or not _published(problem, edit.text):
+                if not (edit.corrects or edit.variant) or not _published(problem, edit.text):
                     continue
                 change = {"op": "replace", "path": pointer(*selector.path), "value": edit.text}
                 patch = Patch(f"DeviceClass/{name}", (change,))
-                yield _candidate(edit, f"class {name}", slot, patch, "for every claim of the class")
+                effect = "for every claim of the class" + f", {SUCH}" * edit.variant
+                yield _candidate(edit, f"class {name}", slot, patch, effect)
 
 
 def _published(problem: Problem, text: str) -> bool:

@@ -25,6 +25,7 @@ from dractl.explain.fixes.tolerations import taint_name
 from dractl.objects import Raw
 
 _REPLACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")  # their specs cannot be changed in place
+_ADMITS = ("Namespace", "ResourceQuota", "LimitRange")  # by them the API server takes an object, in a dry run, too
 _RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
 _NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
 
@@ -44,6 +45,7 @@ class Step(Struct, frozen=True):
 def steps(state: ClusterState, question: Question, changes: Iterable[Change]) -> tuple[Step, ...]:
     """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
     checks: list[Step] = []
+    allows: list[Step] = []
     acts: list[Step] = []
     changes = tuple(changes)
     siblings = _siblings(state, question, changes)
@@ -53,8 +55,12 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
                 return ()
             case Patch(target):
                 before, acting = _patch(state, change)
-                checks += before
-                acts += [*acting, *_follow(state, question, change, siblings)]
+                if target.partition("/")[0] in _ADMITS:
+                    allows += acting
+                else:
+                    checks += before
+                    acts += acting
+                acts += _follow(state, question, change, siblings)
             case Create(value) if (again := _same(state, acts, value)) is not None:
                 acts.remove(again[0])
                 acts.append(again[1])
@@ -69,7 +75,7 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
     acts = list(dict.fromkeys(_together(acts)))
     prepared = [c for c in checks if _DRY not in c.command]
     asked = [c for c in checks if _DRY in c.command] if any(s.destroys for s in acts) else []
-    return (*prepared, *asked, *acts)
+    return (*prepared, *allows, *asked, *acts)
 
 
 def _same(state: ClusterState, acts: Iterable[Step], value: Raw) -> tuple[Step, Step] | None:

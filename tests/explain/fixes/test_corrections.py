@@ -66,6 +66,27 @@ def test_the_driver_of_a_class_is_corrected_only_where_it_is_alike() -> None:
     assert "class gpus" not in first("gpu.amd.com")
 
 
+@pytest.mark.parametrize(
+    ("written", "titles"),
+    [
+        (
+            "NVIDIA H100 64GB HBM3",
+            "change productName == 'NVIDIA H100 64GB HBM3' to 'NVIDIA H100 80GB HBM3' in class gpus",
+        ),
+        ("NVIDIA L4", None),
+    ],
+)
+def test_another_product_is_offered_for_a_class_only_where_it_differs_in_numbers(
+    written: str, titles: str | None
+) -> None:
+    """An H100 that a cluster lacks may be meant as the one it has; an L4 is another class."""
+    other = device_class("gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.productName == '{written}'")
+    found = explain(GPU, other, node("node-1"), slice_of(DRIVER, "node-1", gpu()), claim("c", request("r", "gpus")))
+    assert next((fix.title for fix in found.fixes if "in class gpus" in fix.title), None) == titles
+    effects = [fix.effect for fix in found.fixes if "in class gpus" in fix.title]
+    assert effects == ["for every claim of the class, if such devices will do"] * len(effects)
+
+
 def test_a_selector_reads_whichever_name_a_device_has() -> None:
     old, new = device("gpu-0", busy=False), device("gpu-1")
     old["attributes"] = {"cudaComputeCapability": {"version": "9.0.0"}}

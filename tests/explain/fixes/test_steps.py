@@ -112,3 +112,40 @@ def test_what_is_created_before_something_is_deleted_is_tried_first() -> None:
         "kubectl create -f -",
         "kubectl delete pod x -n ml",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation", "command"),
+    [
+        (
+            "Namespace/ml",
+            {"op": "add", "path": "/metadata/labels", "value": {"resource.kubernetes.io/admin-access": "true"}},
+            "kubectl label namespace ml",
+        ),
+        (
+            "LimitRange/ml/most",
+            {"op": "replace", "path": "/spec/limits/0/max/cpu", "value": "8"},
+            "kubectl patch limitrange most -n ml",
+        ),
+    ],
+)
+def test_what_admits_an_object_is_changed_before_the_object_is_tried(
+    kind: str, operation: dict[str, Any], command: str
+) -> None:
+    """Admission judges a dry run, too (refused by kube-apiserver 1.37 until the namespace has the label)."""
+    admin = {"op": "add", "path": "/spec/spec/devices/requests/0/exactly/adminAccess", "value": True}
+    objects = (
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}},
+        {
+            "apiVersion": "v1",
+            "kind": "LimitRange",
+            "metadata": {"name": "most", "namespace": "ml"},
+            "spec": {"limits": [{"type": "Container", "max": {"cpu": "4"}}]},
+        },
+        template("t", request("r", DRIVER)),
+    )
+    found = commands(Patch("ResourceClaimTemplate/ml/t", (admin,)), Patch(kind, (operation,)), objects=objects)
+    dry = next(at for at, text in enumerate(found) if text.endswith("--dry-run=server"))
+    assert [text.startswith(command) for text in found].index(True) < dry
+    assert found[dry].startswith("kubectl patch --local")
+    assert "replace --force" in found[-2]
