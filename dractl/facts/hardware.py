@@ -91,7 +91,8 @@ def mig_tables() -> MigTables:
 
 def machine_room(name: str) -> Room | None:
     """The documented room for pods of a machine."""
-    return pack.current().read("machines.json", Machines).room.get(name)
+    known = pack.current().read("machines.json", Machines)
+    return known.room.get(known.aliases.get(name, name))
 
 
 @cache

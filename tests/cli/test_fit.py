@@ -84,6 +84,20 @@ def test_cpus_of_a_described_machine_count(tmp_path: Path, capsys: pytest.Captur
     assert "2 more copies fit, by devices: cpu not judged" in out
 
 
+@pytest.mark.parametrize(
+    ("machine", "fits"), [("a3-highgpu-8g", 3), ("ND_H100_v5", 1), ("BM.GPU.H100.8", 3), ("dgx-b200", 3)]
+)
+def test_cpus_and_memory_of_machines_that_their_makers_document(
+    machine: str, fits: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """208, 96, 224 and 224 CPUs; a copy wants 64."""
+    wants = "resources: {requests: {cpu: 64, memory: 1Gi}, claims"
+    free = WORKLOAD.replace("      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", "")
+    (tmp_path / "web.yaml").write_text(free.replace("resources: {claims", wants).replace("count: 4", "count: 1"))
+    found = json.loads(fit(capsys, "-f", str(tmp_path / "web.yaml"), "deploy/web", "-o", "json", "--add", machine)[1])
+    assert (found["fits"], "unjudged" in found) == (fits, False)
+
+
 def test_described_machines_are_all_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     """No cluster is asked: there is none here."""
     code, out, _ = fit(capsys, "gpu=2", "--hardware", "dgx-h100*3")
