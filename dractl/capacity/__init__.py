@@ -8,7 +8,7 @@ place(subject(state, "template/gpu-pair", "ml"), features)        # copies, unti
 from dractl.capacity.copies import Copies, subject
 from dractl.capacity.inventory import DeviceRow, PoolRow, Stock, inventory
 from dractl.capacity.packing import Most, most
-from dractl.capacity.placing import Fit, NodeFit, place
+from dractl.capacity.placing import Fit, NodeFit, left, place
 from dractl.capacity.plugins import PluginRow, plugins
 from dractl.capacity.problems import Problem, problems
 from dractl.capacity.replicas import Choice, Together, together
@@ -28,6 +28,7 @@ __all__ = [
     "Stranded",
     "Together",
     "inventory",
+    "left",
     "most",
     "place",
     "plugins",

@@ -18,11 +18,13 @@ from dractl.capacity.binding import bound, moved
 from dractl.capacity.copies import Copies
 from dractl.capacity.islands import Islands
 from dractl.capacity.plugins import HandedOut
-from dractl.cluster.state import ClusterState, maps_at, text_at
+from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
 from dractl.model.order import natural
+from dractl.model.quantity import PLENTY
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.quota import forbidden, room
+from dractl.scheduler.snapshot import Snapshot, pod_requests
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
@@ -62,6 +64,21 @@ class Fit(Struct, frozen=True):
         """Nodes where kube-scheduler would end pods of lower priority (``namespace/name``) for the next copy. ``fits``
         counts no such copy."""
         return tuple((node.name, node.victims) for node in self.stopped.nodes if node.fits and node.victims)
+
+
+def left(found: Fit) -> dict[str, dict[str, str]]:
+    """By node what remains, as quantities, of the CPU and memory that a copy asks for, once all copies are there; of a
+    described machine only what is known of it."""
+    asked = {"cpu", "memory"} & pod_requests(map_at(found.subject.pod, "spec")).keys()
+    nodes = Snapshot.of(found.state).nodes if asked else {}
+    return {
+        name: {
+            what: str(room - node.used(what))
+            for what, room in sorted(node.allocatable.items())
+            if what in asked and str(room) != PLENTY
+        }
+        for name, node in nodes.items()
+    }
 
 
 def place(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from dractl.alignment import Use
-from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded
+from dractl.capacity import DeviceRow, Fit, Most, PluginRow, PoolRow, Problem, Stock, Stranded, left
 from dractl.capacity.aligned import Aligned
 from dractl.capacity.changes import unjudged
 from dractl.explain.answer import Reason
@@ -250,7 +250,7 @@ def fit(
         lines += aligned_lines(aligned)
     if most is not None:
         lines.append(_most(found, most))
-    lines += ["", *_nodes(found, every=every)]
+    lines += ["", *nodes] if (nodes := _nodes(found, every=every)) else []
     if stops:
         lines += ["", "The next copy stays pending:"]
         lines += [f"  {printable(line)}" for line in stopped(stops)[: None if every else 4]]
@@ -308,15 +308,17 @@ def aligned_lines(aligned: Aligned) -> Iterator[str]:
 
 
 def _nodes(found: Fit, *, every: bool) -> list[str]:
-    """Nodes by their number of copies; those without one if all are, or ``every``."""
-    by_number: dict[int, list[str]] = {}
+    """Nodes by their number of copies, and what these leave; those without one if all are, or ``every``."""
+    amounts = left(found)
+    alike: dict[tuple[int, str], list[str]] = {}
     for node in found.nodes:
         if every or node.fits or not found.fits:
-            by_number.setdefault(node.fits, []).append(node.name)
-    width = max((len(str(n)) for n in by_number), default=1)
+            room = " and ".join(f"{amount} {what}" for what, amount in amounts.get(node.name, {}).items())
+            alike.setdefault((node.fits, f"    {room} left" if room else ""), []).append(node.name)
+    width = max((len(str(n)) for n, _ in alike), default=1)
     return [
-        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, len(names) if every else 6)}"
-        for number, names in sorted(by_number.items(), reverse=True)
+        f"  {number:>{width}} on {'each of ' if len(names) > 1 else ''}{_some(names, len(names) if every else 6)}{room}"
+        for (number, room), names in sorted(alike.items(), key=lambda item: -item[0][0])
     ]
 
 

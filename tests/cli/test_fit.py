@@ -98,6 +98,16 @@ def test_cpus_and_memory_of_machines_that_their_makers_document(
     assert (found["fits"], "unjudged" in found) == (fits, False)
 
 
+def test_what_the_copies_leave_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three of 64 CPUs fit into 208; what is not known is not shown."""
+    wants = "resources: {requests: {cpu: 64, memory: 100Gi}, claims"
+    free = WORKLOAD.replace("      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n", "")
+    (tmp_path / "web.yaml").write_text(free.replace("resources: {claims", wants).replace("count: 4", "count: 1"))
+    common = ["-f", str(tmp_path / "web.yaml"), "deploy/web", "--add"]
+    assert "3 on a3-highgpu-8g-1    16 cpu and 1572Gi memory left" in fit(capsys, *common, "a3-highgpu-8g")[1]
+    assert "8xh100-1\n" in fit(capsys, *common, "8xH100")[1]
+
+
 def test_described_machines_are_all_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     """No cluster is asked: there is none here."""
     code, out, _ = fit(capsys, "gpu=2", "--hardware", "dgx-h100*3")
