@@ -116,7 +116,7 @@ def _sentence(wanted: Unmet) -> str:
         case rejection.AffinityUnmet(selector):
             return f"node affinity wants {selector_text(selector)}"
         case rejection.PortTaken(port, protocol, pod):
-            return f"host port {port}/{protocol} is used by pod {pod}"
+            return f"host port {port}/{protocol} is taken by pod {pod}"
         case rejection.TooManyPods(allowed, running):
             return f"the node may run {allowed} pods and runs {running}"
         case rejection.Insufficient(resource, want, free, total):
@@ -138,7 +138,7 @@ def _sentence(wanted: Unmet) -> str:
         case rejection.Repelled(pod, theirs):
             return f"pod {pod} has anti-affinity against this pod" if theirs else f"anti-affinity to pod {pod}"
         case rejection.ClaimTaken(claim, pod):
-            return f"PersistentVolumeClaim {claim} is used by pod {pod}"
+            return f"PersistentVolumeClaim {claim} is taken by pod {pod}"
         case rejection.VolumeMissing(claim):
             return f"PersistentVolumeClaim {claim} is bound to a volume that does not exist"
         case rejection.VolumeElsewhere(claim, selector):

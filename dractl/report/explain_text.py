@@ -78,7 +78,9 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
     counts: Counter[str] = Counter()
     for e in answers:
         counts["fit" if e.fits else e.verdict] += 1 + len(e.alike)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*SEVERITY, "fit") if counts[verdict])
+    told = ", ".join(
+        f"{counts[verdict]} {_TOLD.get(verdict, verdict)}" for verdict in (*SEVERITY, "fit") if counts[verdict]
+    )
     summary = _wrap(f"{plural(counts.total(), 'subject')} for {_release(answers[0])}: {told}", canvas.width)
     over = len(lines) + len(summary) + 1 - screen if cut else 0
     if 0 < over < len(fixed):
@@ -89,6 +91,10 @@ def table(answers: Sequence[Explanation], canvas: Canvas, *, now: float | None =
         summary += _wrapped("  note: ", note, canvas, hanging=8)
     between = [""] if not cut or len(lines) + len(summary) + 2 <= screen else []
     return canvas.plain("\n".join([*lines, *between, *summary])) + "\n"
+
+
+_TOLD = {"error": "in error", "unallocatable": "without a place"}
+"""Verdicts in the words of a summary."""
 
 
 def _first_fix(e: Explanation) -> str:

@@ -155,7 +155,7 @@ def test_the_table_has_a_line_for_each_subject_worst_first() -> None:
     assert all(row[why - 2 : why] == "  " and row[why] != " " for row in rows)
     assert rows[1].endswith(" of class gpu.example.com")
     assert rows[2].endswith("fits on a, b")
-    assert (blank, summary) == ("", "3 subjects for Kubernetes 1.37: 1 blocked, 1 unallocatable, 1 fit")
+    assert (blank, summary) == ("", "3 subjects for Kubernetes 1.37: 1 blocked, 1 without a place, 1 fit")
 
 
 def test_a_narrow_screen_has_no_codes() -> None:
