@@ -87,8 +87,9 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
         number = len(self.nodes)
         if self.daemon_set:
             return (
-                f"{self.daemon_set} does not run on {first(self.nodes)}, which {'has' if number == 1 else 'have'} "
-                f"{self.label} like {first(self.like)}: its nodeSelector wants {self.selector}; did the nodes lose it?"
+                f"{first(self.nodes)} {'lacks' if number == 1 else 'lack'} {self.daemon_set}, but "
+                f"{'has' if number == 1 else 'have'} {self.label} like {first(self.like)}: its nodeSelector wants "
+                f"{self.selector}; did the nodes lose it?"
             )
         return (
             f"{self.driver} publishes nothing on {first(self.nodes)}, which {'has' if number == 1 else 'have'} "

@@ -331,3 +331,17 @@ def test_check_of_a_cluster(
         "kubectl cannot read what the API server serves in resource.k8s.io/v1: The connection"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(("second", "width"), [(1, 580), (5, 1144)])
+def test_a_picture_has_two_columns_where_both_are_used(
+    second: int, width: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six GPUs on the first NUMA node."""
+    roots = ""
+    for node, bus, number in ((0, 0x0A, 6), (1, 0x84, second)):
+        gpus = [f"0000:{bus + one:02x}:00.0" for one in range(1, number + 1)]
+        roots += f"- {{root: 'pci0000:{bus:02x}', numa: {node}, devices: {{H100: {gpus}}}}}\n"
+    (tmp_path / "box.yaml").write_text(f"title: box\nnuma: 2\nroots:\n{roots}")
+    assert main(["discover", "--isolated", "--hardware", str(tmp_path / "box.yaml"), "-o", "svg"]) == 0
+    assert f'viewBox="0 0 {width} ' in capsys.readouterr().out
