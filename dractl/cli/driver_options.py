@@ -7,9 +7,7 @@ from msgspec import Struct, field
 from typer import Option
 
 from dractl.cli import completing
-from dractl.cluster import ClusterState
-from dractl.cluster.state import text_at
-from dractl.errors import InputError, UsageError
+from dractl.errors import UsageError
 from dractl.model.nearest import nearest_names
 
 Driver = Annotated[
@@ -42,18 +40,6 @@ class Configured(Struct, frozen=True):
     drivers: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def kept(self, state: ClusterState) -> ClusterState:
-        """The state without the slices of other drivers. Raises InputError for a driver that has none."""
-        slices = state.all("ResourceSlice") if self.drivers else {}
-        there = {text_at(item, "spec", "driver") for item in slices.values()}
-        for name in self.drivers:
-            if name not in there:
-                near = nearest_names(name, there, most=1)
-                hint = f"did you mean {near[0]}?" if near else f"drivers: {', '.join(sorted(there)) or 'none'}"
-                raise InputError(f"--driver: no ResourceSlice is of {name}", hint=hint)
-        mine = {key: item for key, item in slices.items() if text_at(item, "spec", "driver") in self.drivers}
-        return state.only({"ResourceSlice": mine}) if self.drivers else state
 
 
 def names(given: Sequence[str] | None) -> tuple[str, ...]:

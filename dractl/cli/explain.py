@@ -123,7 +123,7 @@ def command(
             described=bool(hardware),
         )
         if not hardware:
-            cluster = replace(cluster, state=configured.kept(cluster.state))
+            cluster = replace(cluster, state=source.of_drivers(cluster.state, configured.drivers))
         if hardware or network_devices:
             from dractl.cli import described
 

@@ -578,12 +578,13 @@ def _inventory(
     if not sources and not hardware:
         return None
     from dractl.cli import machines as machines_of, published
+    from dractl.cli.source import of_drivers
     from dractl.lint.inventory import TriedDevices
 
     if not target.has("served-by-default"):
         option = "--devices" if sources else "--hardware"
         raise Unsupported(f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it")
-    states = [configured.kept(published.read(source, target)) for source in sources]
+    states = [of_drivers(published.read(source, target), configured.drivers) for source in sources]
     machines = published.machines(hardware)
     described = [published.described(spec, target, configured=configured) for spec in machines]
     known = (*states, *described)

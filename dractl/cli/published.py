@@ -11,6 +11,7 @@ from dractl.cel import Program, environment
 from dractl.cli import terminal
 from dractl.cli.driver_options import Configured
 from dractl.cli.node import read_node
+from dractl.cli.source import of_drivers
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render
@@ -244,7 +245,7 @@ def _nodes(source: str, target: Target, configured: Configured) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
     if Path(source).exists():
-        return configured.kept(read(source, target))
+        return of_drivers(read(source, target), configured.drivers)
     added = machine(source)
     options = Options("node-1", target, configured.versions, settings_of(source, added, configured))
     rendering = render(added, options, configured.drivers, device_classes=True)
