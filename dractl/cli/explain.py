@@ -13,7 +13,7 @@ from dractl.cluster.kinds import check_namespace
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
 from dractl.cluster.rights import Rights
-from dractl.cluster.sources import recognized
+from dractl.cluster.sources import of_drivers, recognized
 from dractl.cluster.state import GROUPS, maps_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, everything, explain_each, find, labelled
@@ -123,7 +123,7 @@ def command(
             described=bool(hardware),
         )
         if not hardware:
-            cluster = replace(cluster, state=source.of_drivers(cluster.state, configured.drivers))
+            cluster = replace(cluster, state=of_drivers(cluster.state, configured.drivers))
         if hardware or network_devices:
             from dractl.cli import described
 

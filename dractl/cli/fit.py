@@ -266,7 +266,7 @@ def _changed(
     state = cluster.state
     for target in without:
         state = changes.without(state, target, cluster.namespace)
-    state = source.of_drivers(state, configured.drivers) if state.all("ResourceSlice") else state
+    state = sources.of_drivers(state, configured.drivers) if state.all("ResourceSlice") else state
     state = published.grown(state, add, Target.of(cluster.features.release), configured)
     return state if node is None else changes.only_node(state, node)
 

@@ -578,7 +578,7 @@ def _inventory(
     if not sources and not hardware:
         return None
     from dractl.cli import machines as machines_of, published
-    from dractl.cli.source import of_drivers
+    from dractl.cluster.sources import of_drivers
     from dractl.lint.inventory import TriedDevices
 
     if not target.has("served-by-default"):

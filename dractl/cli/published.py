@@ -11,7 +11,6 @@ from dractl.cel import Program, environment
 from dractl.cli import terminal
 from dractl.cli.driver_options import Configured
 from dractl.cli.node import read_node
-from dractl.cli.source import of_drivers
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.state import list_at, text_at
 from dractl.drivers import Options, find, names, render
@@ -245,7 +244,7 @@ def _nodes(source: str, target: Target, configured: Configured) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
     if Path(source).exists():
-        return of_drivers(read(source, target), configured.drivers)
+        return sources.of_drivers(read(source, target), configured.drivers)
     added = machine(source)
     options = Options("node-1", target, configured.versions, settings_of(source, added, configured))
     rendering = render(added, options, configured.drivers, device_classes=True)

@@ -16,14 +16,12 @@ from dractl.cluster import sources as origins
 from dractl.cluster.kinds import KINDS, workload_words
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.state import text_at
-from dractl.errors import InputError
 from dractl.garbage import without_collecting
 from dractl.model import Target
-from dractl.model.nearest import nearest_names
 from dractl.model.releases import NEWEST, caveat, is_newer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dractl.allocation import Features
     from dractl.cluster import ClusterState
@@ -229,17 +227,3 @@ def _published(source: str, release: str | None) -> ClusterState:
 
     found = origins.published(source) if source != "local" else None
     return found if found is not None else published.rendered(source, Target.of(release or NEWEST))
-
-
-def of_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
-    """The state without the slices of drivers other than these; of none, as it is. Raises InputError for a driver that
-    has none."""
-    slices = state.all("ResourceSlice") if drivers else {}
-    there = {text_at(item, "spec", "driver") for item in slices.values()}
-    for name in drivers:
-        if name not in there:
-            near = nearest_names(name, there, most=1)
-            hint = f"did you mean {near[0]}?" if near else f"drivers: {', '.join(sorted(there)) or 'none'}"
-            raise InputError(f"--driver: no ResourceSlice is of {name}", hint=hint)
-    mine = {key: item for key, item in slices.items() if text_at(item, "spec", "driver") in drivers}
-    return state.only({"ResourceSlice": mine}) if drivers else state

@@ -1,15 +1,16 @@
 """The origin of objects: files, dumps and archives, this node's own devices, a live cluster."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from dractl.cluster.kinds import KINDS
-from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add
+from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState, Key, add, text_at
 from dractl.errors import InputError
 from dractl.manifests import Inputs, load
+from dractl.model.nearest import nearest_names
 
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 
@@ -130,3 +131,17 @@ def of_objects(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
     for value in objects:
         add(kinds, dict(value), DEFAULT_NAMESPACE)
     return ClusterState(kinds)
+
+
+def of_drivers(state: ClusterState, drivers: Collection[str]) -> ClusterState:
+    """The state without the slices of drivers other than these; of none, as it is. Raises InputError for a driver that
+    has none."""
+    slices = state.all("ResourceSlice") if drivers else {}
+    there = {text_at(item, "spec", "driver") for item in slices.values()}
+    for name in drivers:
+        if name not in there:
+            near = nearest_names(name, there, most=1)
+            hint = f"did you mean {near[0]}?" if near else f"drivers: {', '.join(sorted(there)) or 'none'}"
+            raise InputError(f"--driver: no ResourceSlice is of {name}", hint=hint)
+    mine = {key: item for key, item in slices.items() if text_at(item, "spec", "driver") in drivers}
+    return state.only({"ResourceSlice": mine}) if drivers else state

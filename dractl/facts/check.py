@@ -69,7 +69,8 @@ def _driver(name: str, known: Driver) -> None:
         if attribute.more_since is not None and attribute.more_since not in versions:
             raise Damaged(f"{file}: {attribute.more_since} is not one of its versions {', '.join(versions)}")
     for row in (*rows, *known.models.values(), *known.changes.values()):
-        _date(file, row.read)
+        if row.read:
+            _date(file, row.read)
         for text in (row.since, row.removed):
             if text is not None and text not in versions:
                 raise Damaged(f"{file}: {text} is not one of its versions {', '.join(versions)}")
@@ -112,8 +113,7 @@ def _kubernetes(known: Kubernetes) -> None:
 
 def _date(file: str, text: str) -> None:
     try:
-        if text:
-            date.fromisoformat(text)
+        date.fromisoformat(text)
     except ValueError:
         raise Damaged(f"{file}: {text!r} is not a date such as 2026-11-22") from None
 

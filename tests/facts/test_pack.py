@@ -193,6 +193,10 @@ def with_a_version_that_is_none(data: Path) -> None:
     change(file, attributes=[{"name": "a", "type": "int", "about": "", "since": "7.7"}])
 
 
+def without_a_date(data: Path) -> None:
+    change(data / "drivers" / "dra.cpu.json", read="")
+
+
 def without_a_change(data: Path) -> None:
     change(data / "drivers" / "gpu.nvidia.com.json", changes={})
 
@@ -219,6 +223,7 @@ DAMAGES = [
     (of_another_form, "its form is 99, and this dractl knows form 1"),
     (of_no_version, "is not a version such as"),
     (with_a_version_that_is_none, "7.7 is not one of its versions 0.1, 0.2, main"),
+    (without_a_date, "drivers/dra.cpu.json: '' is not a date such as"),
     (without_a_change, "drivers/gpu.nvidia.com.json: its changes lack "),
     (without_a_driver, "drivers/dra.cpu.json is missing"),
     (without_a_layout, "which mig.json lacks"),
