@@ -297,7 +297,7 @@ def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
         count = _count(numbers, what)
         line = f"{'' if above else left:<{column}}  "
         used = len(line) + counted
-        colour = "32" if what or numbers.kept == numbers.of else "33" if numbers.kept else "31"
+        colour = "31" if not numbers.kept else "32" if what or numbers.kept == numbers.of else "33"
         line += ("" if what else " " * (counted - len(count))) + canvas.paint(count, colour)
         unit = what if used + len(what) <= canvas.width else what[: len(" devices")].rstrip()
         detail = f"({_clean(numbers.detail, canvas)})" if numbers.detail else ""
