@@ -20,7 +20,7 @@ from tests.lint.written import claim, device_class, documents, found, pod, publi
         ),
         ("1.37", 'device.capacity["d.com"].m >= 10', 'device.capacity["d.com"].m.compareTo(quantity("10")) >= 0'),
         ("1.37", 'true && "1Gi" < device.capacity["d.com"].m || false', 'quantity("1Gi").compareTo(device.capacity'),
-        ("1.37", 'device.capacity["d.com"].m > 10Gi', 'write quantity("10Gi")'),
+        ("1.37", 'device.capacity["d.com"].m > 10Gi', 'device.capacity["d.com"].m.compareTo(quantity("10Gi")) > 0'),
         ("1.37", 'device.driver == "x" and true', "write && instead of and"),
         ("1.37", "not true", "write ! instead of not"),
         ("1.37", "true & true", "write && instead of &"),
