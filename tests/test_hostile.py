@@ -163,6 +163,13 @@ def test_a_pipe_is_not_opened(key: str, repository: Path, capsys: pytest.Capture
     assert f"lint.{key}: pipe is not a regular file" in error
 
 
+def test_a_configuration_names_no_hardware(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(repository / "pipe")
+    code, error = configured(repository, 'hardware = "pipe"', capsys)
+    assert code == 2
+    assert "unknown setting lint.hardware" in error
+
+
 def test_a_folder_with_a_link_out_of_the_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "slices").mkdir()
     (repository / "slices" / "x.yaml").symlink_to("/etc/passwd")

@@ -135,7 +135,7 @@ def _wanted(kind: str, value: Raw) -> int:
     if kind == "DaemonSet":
         return _number(status.get("desiredNumberScheduled"), 1)
     if kind == "Job":
-        # Without completions, none is started after the first success: pkg/controller/job manageJob.
+        # Without completions, none is started after the first success: pkg/controller/job/job_controller.go manageJob.
         parallel, done = _number(spec.get("parallelism"), 1), _number(status.get("succeeded"), 0)
         left = _number(spec.get("completions"), 0 if done else parallel) - done
         return 0 if spec.get("suspend") is True else max(min(parallel, left), 0)

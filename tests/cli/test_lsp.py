@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -162,6 +163,26 @@ def test_files_that_the_configuration_excludes_have_no_diagnostics(tmp_path: Pat
     [
         ('exclude = ["claim.yaml"]', False, []),
         ('exclud = ["claim.yaml"]', True, ["unknown setting exclud; did you mean exclude?"]),
+        (
+            'lint.baseline = "/dev/zero"',
+            True,
+            ["lint.baseline: /dev/zero is outside of HERE; give such a path on the command line"],
+        ),
+        (
+            'lint.devices = ["/proc"]',
+            True,
+            ["lint.devices: /proc is outside of HERE; give such a path on the command line"],
+        ),
+        (
+            'lint.devices = ["link"]',
+            True,
+            ["lint.devices: link is outside of HERE; give such a path on the command line"],
+        ),
+        (
+            'lint.baseline = "pipe"',
+            True,
+            ["lint.baseline: pipe is not a regular file; give such a path on the command line"],
+        ),
     ],
 )
 def test_the_configuration_is_that_of_the_open_folder(
@@ -169,6 +190,8 @@ def test_the_configuration_is_that_of_the_open_folder(
 ) -> None:
     pytest.importorskip("pygls", reason="pygls is in the extra lsp, and is not installed")
     (tmp_path / "dractl.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path.parent)
+    os.mkfifo(tmp_path / "pipe")
     folders = [{"uri": tmp_path.as_uri(), "name": "project"}]
     document = {"uri": (tmp_path / "claim.yaml").as_uri(), "languageId": "yaml", "version": 1, "text": TEXT}
     answers, status = played(
@@ -188,7 +211,8 @@ def test_the_configuration_is_that_of_the_open_folder(
     (published,) = [a["params"] for a in answers if a.get("method") == "textDocument/publishDiagnostics"]
     assert bool(published["diagnostics"]) == shown
     told = [a["params"]["message"] for a in answers if a.get("method") == "window/showMessage"]
-    assert [message.partition(": ")[2] for message in told] == messages
+    said = [message.partition(": ")[2].replace(str(tmp_path.resolve()), "HERE") for message in told]
+    assert said == messages
 
 
 def test_without_pygls_one_line_says_what_to_install(
