@@ -221,8 +221,7 @@ def _report(
     ]
     if selector is not None:
         chosen = _selected(cluster, chosen, selector)
-    for name in drivers or (None,):
-        _check_names(cluster, stock, offered, node=node, driver=name, device_class=device_class)
+    _check_names(cluster, stock, offered, node=node, drivers=drivers, device_class=device_class)
     chose = drivers or device_class or held
     others = not (chose or selector or states) and any(node in (None, p.node) for p in offered)
     if not chosen and stock.devices and not others and output in ("table", "wide", "name"):
@@ -317,27 +316,27 @@ def _check_names(
     offered: tuple[PluginRow, ...],
     *,
     node: str | None,
-    driver: str | None,
+    drivers: tuple[str, ...],
     device_class: str | None,
 ) -> None:
     """Raises InputError for a node, driver or class that the input does not have."""
     state = cluster.state
     nodes = {name for _, name in state.all("Node")} | {row.node for row in stock.devices if row.node}
     nodes |= {p.node for p in offered}
-    drivers = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
+    published = {pool.driver for pool in stock.pools} | {row.id.driver for row in stock.devices}
     classes = {name for _, name in state.all("DeviceClass")}
-    for option, value, known in (("node", node, nodes), ("driver", driver, drivers), ("class", device_class, classes)):
-        if value is not None and value not in known:
-            near = nearest(value, sorted(known))
-            there = ", ".join(sorted(known)[:8]) + (" ..." if len(known) > 8 else "")
-            hint = (
-                f"did you mean {near}?"
-                if near
-                else f"{option}{'es' if option == 'class' else 's'}: {there}"
-                if known
-                else None
-            )
-            raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
+    for option, plural, values, known in (
+        ("node", "nodes", (node,), nodes),
+        ("driver", "drivers", drivers, published),
+        ("class", "classes", (device_class,), classes),
+    ):
+        for value in values:
+            if value is not None and value not in known:
+                near = nearest(value, sorted(known))
+                there = ", ".join(sorted(known)[:8]) + (" ..." if len(known) > 8 else "")
+                listed = f"{plural}: {there}" if known else None
+                hint = f"did you mean {near}?" if near else listed
+                raise InputError(f"--{option} {value}: no such {option} in the input", hint=hint)
 
 
 def _hidden(cluster: Cluster) -> str:

@@ -101,9 +101,6 @@ def _command(words: list[str]) -> int:
             terminal.notice(said)
         code = _invoke(words)
         terminal.tell_asides()
-    except typer.Exit as done:
-        terminal.tell_asides()
-        return done.exit_code
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         terminal.complain(error.format_message(), hint=f"see `{context.command_path} --help`" if context else None)
@@ -143,8 +140,11 @@ def _invoke(words: list[str]) -> object:
     if _COMPLETE in os.environ:
         group.main(words, prog_name="dractl", complete_var=_COMPLETE)
     # not main, which handles interrupts and closed pipes in its own way
-    with group.make_context(program_name(), list(words)) as context:
-        return group.invoke(context)
+    try:
+        with group.make_context(program_name(), list(words)) as context:
+            return group.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
 
 
 def complete_for_kubectl() -> NoReturn:

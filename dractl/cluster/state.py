@@ -105,6 +105,7 @@ class ClusterState:
         rights: Rights = WHOLE,
         read_at: float | None = None,
         machines: Machines | None = None,
+        files: Mapping[int, str] | None = None,
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
@@ -114,7 +115,7 @@ class ClusterState:
         self.rights = rights
         self.read_at = read_at
         self.machines: Machines = machines or {}
-        self.files: Mapping[int, str] = {}
+        self.files: Mapping[int, str] = files or {}
         self.derived: dict[Any, Any] = {}
 
     @classmethod
@@ -137,9 +138,7 @@ class ClusterState:
             if (path := _overfull(value)) is not None:
                 raise _too_many(document, path)
             files[id(value)] = document.file
-        made = cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()))
-        made.files = files
-        return made
+        return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()), files=files)
 
     # -- objects as they were read --
 
@@ -195,8 +194,10 @@ class ClusterState:
         return self._with({**self._kinds, **kinds})
 
     def _with(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
-        made = ClusterState(kinds, self._decoded, self.release, self.rights, self.read_at, self.machines)
-        made.derived, made.files = self.derived, self.files
+        made = ClusterState(
+            kinds, self._decoded, self.release, self.rights, self.read_at, self.machines, files=self.files
+        )
+        made.derived = self.derived
         return made
 
     def on(self, machines: Machines) -> ClusterState:
@@ -213,9 +214,8 @@ class ClusterState:
         rights = self.rights if self.rights.unread else other.rights
         decoded = {**self._decoded, **other._decoded}
         release, read_at = self.release or other.release, self.read_at or other.read_at
-        made = ClusterState(kinds, decoded, release, rights, read_at, {**self.machines, **other.machines})
-        made.files = {**self.files, **other.files}
-        return made
+        machines, files = {**self.machines, **other.machines}, {**self.files, **other.files}
+        return ClusterState(kinds, decoded, release, rights, read_at, machines, files)
 
     # -- objects as the allocator takes them --
 

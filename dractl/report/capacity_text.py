@@ -81,10 +81,8 @@ def _narrowed(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, l
     if "MODEL" not in head[1:]:
         return head, lines
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head) - 1)]
-    column, over = (
-        head.index("MODEL", 1),
-        sum(widths) + 2 * len(widths) - canvas.width,
-    )  # what is cut behind it leaves its mark
+    column = head.index("MODEL", 1)
+    over = sum(widths) + 2 * len(widths) - canvas.width  # what is cut behind it leaves its mark
     if over <= 0:
         return head, lines
     room = widths[column] - over

@@ -16,14 +16,17 @@ def _failed(source: str, target: str) -> CelError:
     return CelError(f"type conversion error from '{source}' to '{target}'")
 
 
-overload("bool_to_bool", bool)(lambda value: value)
-overload("bytes_to_bytes", bytes)(lambda value: value)
-overload("double_to_double", float)(lambda value: value)
-overload("duration_to_duration", Duration)(lambda value: value)
-overload("int64_to_int64", int)(lambda value: value)
-overload("string_to_string", str)(lambda value: value)
-overload("timestamp_to_timestamp", Timestamp)(lambda value: value)
-overload("uint64_to_uint64", Uint)(lambda value: value)
+for _name, _type in (
+    ("bool", bool),
+    ("bytes", bytes),
+    ("double", float),
+    ("duration", Duration),
+    ("int64", int),
+    ("string", str),
+    ("timestamp", Timestamp),
+    ("uint64", Uint),
+):
+    overload(f"{_name}_to_{_name}", _type)(lambda value: value)
 overload("to_dyn", object)(lambda value: value)
 
 
@@ -115,8 +118,8 @@ def double_to_string(number: float) -> str:
     return format_double(number)
 
 
-overload("int64_to_string", int)(lambda number: str(int(number)))
-overload("uint64_to_string", Uint)(lambda number: str(int(number)))
+overload("int64_to_string", int)(str)
+overload("uint64_to_string", Uint)(str)
 
 
 @overload("duration_to_string", Duration)

@@ -160,7 +160,7 @@ def _text(value: Any) -> str:
         str: str,
         bool: c.bool_to_string,
         int: str,
-        Uint: lambda number: str(int(number)),
+        Uint: str,
         float: c.double_to_string,
         Timestamp: c.timestamp_to_string,
         Duration: c.duration_to_string,
