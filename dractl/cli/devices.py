@@ -142,8 +142,7 @@ def command(
     where = namespace.removeprefix("=") if namespace else None  # -n=ml
     wanted = parse(labels) if labels is not None else None
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
-    for spec in hardware or ():
-        published.check("--hardware", spec.partition("*")[0])
+    described = published.added("--hardware", hardware or ())
     names = sort_out(arguments or [], (), ()).names
     if names:
         raise InputError(f"{names[0]}: no such file", hint="devices takes files; --node, --driver and --class choose")
@@ -160,7 +159,7 @@ def command(
             vital=frozenset({"ResourceSlice"}),
             described=bool(hardware),
         )
-        grown = published.grown(cluster.state, hardware or (), Target.of(cluster.features.release), configured)
+        grown = published.grown(cluster.state, described, Target.of(cluster.features.release), configured)
         cluster = replace(cluster, state=grown)
         if not (cluster.sources.live or any(cluster.state.kinds)) and (what := recognized(cluster.sources.files)):
             raise InputError("no object of a cluster in the input", hint=what)

@@ -51,7 +51,7 @@ def configured(
     given_drivers: Sequence[str] | None,
     given_versions: Sequence[str] | None,
     given_options: Sequence[str] | None,
-    hardware: Sequence[str] | None,
+    hardware: Sequence[object] | None,
     *,
     judges: bool = False,
 ) -> Configured:

@@ -133,9 +133,7 @@ def command(
     own = [name] if name and Path(name).exists() else []
     written = sources.state_of(sources.Sources((), tuple(own)), namespace=namespace) if own else None
     cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
-    added = [*(add or []), *(hardware or [])]
-    for spec in added:
-        published.check("--hardware" if spec in (hardware or []) else "--add", spec.partition("*")[0])
+    added = [*published.added("--add", add or ()), *published.added("--hardware", hardware or ())]
     for word in more or []:
         if "=" in word and not Path(word).exists():
             raise UsageError(f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}")
@@ -260,7 +258,11 @@ def _placed(cluster: Cluster, subject: Copies) -> Fit:
 
 
 def _changed(
-    cluster: Cluster, without: list[str], add: list[str], node: str | None, configured: driver_options.Configured
+    cluster: Cluster,
+    without: list[str],
+    add: list[published.Added],
+    node: str | None,
+    configured: driver_options.Configured,
 ) -> ClusterState:
     """The cluster after `--without`, `--add` and `--node`. Raises InputError for an object that does not exist."""
     state = cluster.state

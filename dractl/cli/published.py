@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from dractl.capacity import changes
 from dractl.cel import Program, environment
 from dractl.cli import terminal
@@ -158,6 +160,7 @@ def _of_machine(
     return sources.of_objects(objects).on({options.node_name: (machine, source)})
 
 
+_MOST = 100_000  # nodes
 _ADDED = 50_000  # devices: more than the 5,000 nodes of a large cluster have, and within 500 MB
 _UNKNOWN = "dractl/unknown"
 """An annotation of slices in memory: names that their devices have, but whose values a snapshot lacks."""
@@ -212,46 +215,60 @@ def _expressions(value: Mapping[str, Any], kind: str) -> list[str]:
     return [item.text for request in requests for item in request.selectors]
 
 
-def check(option: str, source: str) -> None:
-    """Raises UsageError for nodes that ``option`` adds and that are neither a file nor a machine that is known."""
-    try:
-        if not Path(source).exists():
-            machine(source)
-    except UsageError as error:
-        raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
+class Added(Struct, frozen=True):
+    """Nodes that an option adds: ``count`` times those of a file or a described machine, both by ``source``."""
+
+    option: str
+    source: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")
 
 
-def grown(state: ClusterState, added: Iterable[str], target: Target, configured: Configured) -> ClusterState:
-    """The cluster with the nodes of ``--add`` and ``--hardware``. Raises UsageError, and InputError."""
+def added(option: str, given: Iterable[str]) -> list[Added]:
+    """The nodes that ``option`` adds. Raises UsageError for what is neither a file nor a machine that is known, and for
+    a count that is none."""
+    found = []
+    for text in given:
+        source, star, count = text.partition("*")
+        if star and not (count.isdecimal() and 0 < int(count[:6]) <= _MOST):
+            raise UsageError(f"{option} {text}: the number of nodes is 1 to {_MOST:,}, not {count or 'nothing'}")
+        try:
+            if not Path(source).exists():
+                machine(source)
+        except UsageError as error:
+            raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
+        found.append(Added(option, source, int(count or 1)))
+    return found
+
+
+def grown(state: ClusterState, more: Iterable[Added], target: Target, configured: Configured) -> ClusterState:
+    """The cluster with further nodes. Raises UsageError, and InputError."""
     devices = 0
-    for text in added:
-        what, _, count = text.partition("*")
-        if count and not (count.isdecimal() and 0 < int(count[:6]) <= 100_000):
-            raise UsageError(f"--add accepts NODES*N with a number of nodes, not {text!r}")
-        found = _nodes(what, target, configured)
-        devices += int(count or 1) * sum(
-            len(list_at(s, "spec", "devices")) for s in found.all("ResourceSlice").values()
-        )
+    for one in more:
+        found = _nodes(one, target, configured)
+        devices += one.count * sum(len(list_at(s, "spec", "devices")) for s in found.all("ResourceSlice").values())
         if devices > _ADDED:
-            raise UsageError(
-                f"--add {text} makes {devices:,} devices", hint=f"at most {_ADDED:,} can be added; try fewer nodes"
-            )
-        state = changes.added(state, found, int(count or 1), node_name(what))
+            hint = f"at most {_ADDED:,} can be added; try fewer nodes"
+            raise UsageError(f"{one} makes {devices:,} devices", hint=hint)
+        state = changes.added(state, found, one.count, node_name(one.source))
     return state
 
 
-def _nodes(source: str, target: Target, configured: Configured) -> ClusterState:
+def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
+    source = more.source
     if Path(source).exists():
         return sources.of_drivers(read(source, target), configured.drivers)
-    added = machine(source)
-    options = Options("node-1", target, configured.versions, settings_of(source, added, configured))
-    rendering = render(added, options, configured.drivers, device_classes=True)
+    described = machine(source)
+    options = Options("node-1", target, configured.versions, settings_of(source, described, configured))
+    rendering = render(described, options, configured.drivers, device_classes=True)
     if not rendering.slices:
-        raise InputError(f"--add {source}: no known driver would publish a device there")
+        raise InputError(f"{more}: no known driver would publish a device there")
     metadata = {"name": "node-1", "labels": labels_of(source)}
     node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
     if room := room_of(source):
         node["status"] = {"allocatable": room}
-    return sources.of_objects([*rendering.objects, node]).on({"node-1": (added, "hardware")})
+    return sources.of_objects([*rendering.objects, node]).on({"node-1": (described, "hardware")})

@@ -54,7 +54,7 @@ def test_an_unknown_machine_is_not_added(tmp_path: Path, capsys: pytest.CaptureF
     assert main([*arguments, "p5.48xlarg"]) == 2
     assert "did you mean p5.48xlarge?" in capsys.readouterr().err
     assert main([*arguments, "p5.48xlarge*0"]) == 2
-    assert "--add accepts NODES*N" in capsys.readouterr().err
+    assert "--add p5.48xlarge*0: the number of nodes is 1 to 100,000" in capsys.readouterr().err
 
 
 def fit(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
