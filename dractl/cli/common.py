@@ -16,7 +16,6 @@ from dractl.cli import completing, terminal
 from dractl.errors import InputError, UsageError
 from dractl.lint import config as configurations
 from dractl.lint.config import Config as Configuration
-from dractl.manifests.dumping import dump
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.releases import NEWEST, RELEASES, caveat, is_newer, parse_gates, release_of
@@ -117,7 +116,11 @@ def write_answer(text: str, output: str, output_file: Path | None) -> None:
 
 def encoded(text: str, output: str) -> str:
     """A report that was made in :func:`kind_of` a format, in the format."""
-    return dump(json.loads(text)) if output == "yaml" else text
+    if output != "yaml":
+        return text
+    from dractl.manifests.dumping import dump
+
+    return dump(json.loads(text))
 
 
 def write_report(text: str, output_file: Path | None) -> None:

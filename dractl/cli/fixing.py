@@ -17,7 +17,6 @@ from dractl.cli.terminal import notice, paint
 from dractl.errors import InputError
 from dractl.lint.finding import Finding, Report, TextFix
 from dractl.lint.fixes import applied
-from dractl.lint.ignoring import Ignoring, ignoring
 from dractl.manifests.text import decode, digest
 
 MAX_ROUNDS = 10
@@ -97,6 +96,8 @@ def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, b
 
     Parameters as in :func:`fixed`. Notices say which findings get no comment, and why.
     """
+    from dractl.lint.ignoring import Ignoring, ignoring
+
     by_file: dict[str, list[Finding]] = {}
     report = linted({})
     for finding in report.findings:
@@ -112,7 +113,9 @@ def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, b
         if before is None:
             notice(f"{name}: no comments added, only files and standard input can be changed")
             continue
-        done = _ignoring(name, before, findings)
+        text = decode(before)
+        unreadable = None if is_utf8(before) else Ignoring(text, why_not="it is not UTF-8")
+        done = unreadable or ignoring(name, text, findings)
         if done.why_not:
             notice(f"{name}: not all findings are suppressed, {done.why_not}; use per-file-ignores or a baseline")
         after = encoded(done.text, before)
@@ -121,12 +124,6 @@ def ignored(linted: Callable[[Mapping[str, bytes]], Report], stdin: tuple[str, b
     if changes:
         report = linted({change.name: change.after for change in changes})
     return Changed(report, changes, errors)
-
-
-def _ignoring(name: str, data: bytes, findings: list[Finding]) -> Ignoring:
-    if not is_utf8(data):
-        return Ignoring(decode(data), why_not="it is not UTF-8")
-    return ignoring(name, decode(data), findings)
 
 
 def encoded(text: str, like: bytes) -> bytes:

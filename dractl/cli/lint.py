@@ -32,7 +32,8 @@ from dractl.lint.selection import Selection
 from dractl.lint.size import is_large
 from dractl.lint.store import Store
 from dractl.manifests import Skipped, load_readable
-from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
+from dractl.manifests.content import MANIFEST_SUFFIXES
+from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.templates import chart_of, rendering_hint

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from dractl.lint.relevance import concern
 from dractl.manifests import Inputs
-from dractl.manifests.built import built
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import RELEASE
@@ -90,6 +89,8 @@ def kustomized(inputs: Inputs, files: Iterable[str] = ()) -> Inputs:
     found = list(dict.fromkeys((*files, *inputs.kustomizations)))
     if not any(map(is_kustomization, found)):
         return inputs
+    from dractl.manifests.built import built
+
     return built(inputs, found, build, lambda document: concern(document.value) == "claims")
 
 

@@ -8,9 +8,9 @@ from dractl.lint.finding import Edit, Finding, TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.ignores import Ignore, ignores, names_end
 from dractl.manifests import Document, Position, read_text
+from dractl.manifests.composing import long_scalars
 from dractl.manifests.jsontext import is_json
 from dractl.manifests.source import Source
-from dractl.manifests.yamltext import long_scalars
 
 ABOUT_COMMENTS = frozenset({"DRA901", "DRA902"})
 """Rules whose findings are ignore comments themselves, which no other comment suppresses."""

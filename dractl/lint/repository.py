@@ -22,7 +22,8 @@ from dractl.lint.reading import Reading, readings
 from dractl.lint.relevance import class_mappings
 from dractl.lint.store import Store
 from dractl.manifests import Document, Inputs, Skipped
-from dractl.manifests.files import MANIFEST_SUFFIXES, Entry, listed
+from dractl.manifests.content import MANIFEST_SUFFIXES
+from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_relevant, load_readable
 from dractl.manifests.markdown import SUFFIXES

@@ -1,48 +1,23 @@
-"""The bytes of manifests: from files, folders, archives, compressed files and standard input."""
+"""The bytes of manifests: from files, folders, archives and standard input."""
 
 from __future__ import annotations
 
 import errno
-import io
 import os
 import stat
 import sys
-import tarfile
-import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
-from typing import IO, Any
 
 from msgspec import Struct
 
-from dractl.archives import damage
 from dractl.errors import InputError
+from dractl.manifests.content import MANIFEST_SUFFIXES, MAX_FILE, Content, alone, bounded, is_packed, reason
 from dractl.manifests.documents import Skipped
 
-MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
 """Text that often has manifests within, and is none."""
-MAX_FILE = 256 * 1024 * 1024
-"""Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""
-MAX_ARCHIVE = 128 * 1024 * 1024
-"""Bytes of all manifests of one archive together: they are held unpacked, as bytes, as text and as values."""
-MAX_MEMBERS = 2_000_000
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
-_COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
-
-
-class Content(Struct, frozen=True):
-    """The bytes of one manifest file.
-
-    ``named``: the user asked for this very file (or stream); ``chart``: the packed chart it is a template of.
-    """
-
-    name: str
-    data: bytes
-    named: bool = False
-    on_disk: bool = False
-    chart: str | None = None
 
 
 class Entry(Struct, frozen=True):
@@ -97,9 +72,9 @@ def contents(
         else:
             try:
                 if entry.path == "-":
-                    yield from _unpack(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
+                    yield from _opened(stdin_name, _standard_input() if stdin is None else stdin, on_disk=False)
                 else:
-                    yield from _unpack(entry.path, _data(entry.path), on_disk=True)
+                    yield from _opened(entry.path, _data(entry.path), on_disk=True)
             except InputError as error:
                 yield Skipped(error.place or entry.path, error.message, error.hint, unread=True)
 
@@ -120,7 +95,7 @@ def read_all(
 
 
 def _standard_input() -> bytes:
-    return _bounded(sys.stdin.buffer, "<stdin>")
+    return bounded(sys.stdin.buffer, "<stdin>")
 
 
 def _named(path: str, walker: _Walker) -> Iterator[Entry | Skipped]:
@@ -129,7 +104,7 @@ def _named(path: str, walker: _Walker) -> Iterator[Entry | Skipped]:
     except FileNotFoundError:
         yield Skipped(path, _MISSING, unread=True)
     except (OSError, ValueError) as error:
-        yield Skipped(path, f"cannot be read: {_reason(error)}", unread=True)
+        yield Skipped(path, f"cannot be read: {reason(error)}", unread=True)
     else:
         if walker.first_time(status):
             yield Entry(path, named=True, status=status)
@@ -141,22 +116,11 @@ _MISSING = "no such file or directory"
 def _data(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return _bounded(file, path)
+            return bounded(file, path)
     except FileNotFoundError:
         raise InputError(_MISSING, place=path) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {_reason(error)}", place=path) from None
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-
-
-def _bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
-    data = file.read(limit + 1)
-    if len(data) > limit:
-        raise InputError(f"larger than {limit // 2**20} MiB", place=name)
-    return data
+        raise InputError(f"cannot be read: {reason(error)}", place=path) from None
 
 
 class _Walker:
@@ -275,7 +239,7 @@ def _gone(path: str, error: OSError) -> Skipped:
 
 def _unread(path: str, error: OSError, *, below: bool = True) -> Skipped:
     hint = "make it readable, or exclude it" if below else None
-    return Skipped(path, f"cannot be read: {_reason(error)}", hint, unread=True)
+    return Skipped(path, f"cannot be read: {reason(error)}", hint, unread=True)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -285,120 +249,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-# --- compressed files and archives -------------------------------------------------------------------------------
+def _opened(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
+    """A named file, or the manifests in it if it is packed."""
+    if is_packed(data):
+        from dractl.manifests.archived import unpack
 
-
-def _unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
-    """A named file, by its first bytes: an archive's manifests, or the one file (decompressed)."""
-    packed = False
-    for magic, module in _COMPRESSED:
-        if data.startswith(magic):
-            data = _decompress(name, data, module)
-            packed = True
-            break
-    if data.startswith((b"PK\3\4", b"PK\5\6")):
-        yield from _zip(name, data)
-    elif data[257:262] == b"ustar" or (packed and _is_old_tar(data)):
-        yield from _tar(name, data)
+        found = unpack(name, data, on_disk=on_disk)
     else:
-        made = [Content(name, data, named=True, on_disk=on_disk)]
-        del data  # what is read of it may be as large, and need not wait for it
-        yield made.pop()
-
-
-def _decompress(name: str, data: bytes, module: str) -> bytes:
-    opener: Any = import_module(module)
-    try:
-        with opener.open(io.BytesIO(data)) as file:
-            return _bounded(file, name, MAX_ARCHIVE)
-    except damage() as error:
-        raise InputError(f"not a complete {module} file: {_reason(error)}", place=name) from None
-
-
-def _is_old_tar(data: bytes) -> bool:
-    """A tar from before POSIX has no magic, but a correct header checksum."""
-    header = data[:512]
-    if len(header) < 512 or not header[0]:
-        return False
-    try:
-        wanted = int(header[148:156].strip(b" \0") or b"x", 8)
-    except ValueError:
-        return False
-    return wanted == sum(header[:148]) + 8 * 32 + sum(header[156:])
-
-
-def _member_name(archive: str, member: str) -> str:
-    """The displayed name of a member. It never becomes a path on this machine; control characters are shown as
-    ``?``."""
-    return f"{archive}/" + "".join(char if char.isprintable() else "?" for char in member.removeprefix("./"))
-
-
-class _Budget:
-    """The remaining size to which an archive may expand."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.bytes = MAX_ARCHIVE
-        self.members = MAX_MEMBERS
-
-    def member(self) -> None:
-        self.members -= 1
-        if self.members < 0:
-            raise InputError(f"more than {MAX_MEMBERS} members", place=self.name)
-
-    def read(self, file: IO[bytes], size: int) -> bytes | None:
-        """The file's bytes, or None if it alone is too large by the ``size`` that the archive says."""
-        if size > MAX_FILE:
-            return None
-        data = file.read(self.bytes + 1)
-        self.bytes -= len(data)
-        if self.bytes < 0:
-            raise InputError(f"expands to more than {MAX_ARCHIVE // 2**20} MiB", place=self.name)
-        return data
-
-
-def _tar(name: str, data: bytes) -> Iterator[Content | Skipped]:
-    budget, found = _Budget(name), []
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-            for member in archive:
-                budget.member()
-                if member.isreg() and member.name.endswith(MANIFEST_SUFFIXES):
-                    file = archive.extractfile(member)
-                    found.append((member.name, budget.read(file, member.size) if file is not None else b""))
-    except damage() as error:
-        raise InputError(f"not a complete tar archive: {_reason(error)}", place=name) from None
-    yield from _members(name, found)
-
-
-def _zip(name: str, data: bytes) -> Iterator[Content | Skipped]:
-    budget, found, locked = _Budget(name), [], []
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for member in archive.infolist():
-                budget.member()
-                if member.is_dir() or not member.filename.endswith(MANIFEST_SUFFIXES):
-                    continue
-                if member.flag_bits & 1:
-                    locked.append(Skipped(_member_name(name, member.filename), "encrypted"))
-                    continue
-                with archive.open(member) as file:
-                    found.append((member.filename, budget.read(file, member.file_size)))
-    except damage() as error:
-        raise InputError(f"not a complete zip archive: {_reason(error)}", place=name) from None
-    yield from locked
-    yield from _members(name, found)
-
-
-def _members(name: str, found: list[tuple[str, bytes | None]]) -> Iterator[Content | Skipped]:
-    templates = tuple(
-        member.removesuffix("Chart.yaml") + "templates/"
-        for member, _ in found
-        if member == "Chart.yaml" or member.endswith("/Chart.yaml")
-    )
-    for member, data in sorted(found, key=lambda pair: pair[0]):
-        shown = _member_name(name, member)
-        if data is None:
-            yield Skipped(shown, f"larger than {MAX_FILE // 2**20} MiB")
-        else:
-            yield Content(shown, data, chart=name if member.startswith(templates) else None)
+        found = alone(name, data, on_disk=on_disk)
+    del data
+    yield from found

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from dractl.errors import InputError
 from dractl.manifests import jsontext, markdown, yamltext
+from dractl.manifests.content import MANIFEST_SUFFIXES, Content
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
-from dractl.manifests.files import MANIFEST_SUFFIXES, Content, Entry, contents, read_all
+from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.rendered import Rendered, Renderer, in_template

@@ -11,6 +11,8 @@ import struct
 from typing import Any
 
 _PREFIX = "tag:yaml.org,2002:"
+PLAIN = ""
+"""The tag of scalars without one, where their text decides."""
 STR = _PREFIX + "str"
 BINARY = _PREFIX + "binary"
 MERGE = _PREFIX + "merge"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dractl.manifests import load, yamltext
+from dractl.manifests import composing, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,8 +41,8 @@ def composer(request: pytest.FixtureRequest) -> Iterator[str]:
     """Both of PyYAML's parsers: where it was built without libyaml the one in Python answers."""
     if request.param == "python":
         patch = pytest.MonkeyPatch()
-        python = yamltext.python_composer()
-        patch.setattr(yamltext, "composer_class", lambda: python)
+        python = composing.python_composer()
+        patch.setattr(composing, "composer_class", lambda: python)
         yield request.param
         patch.undo()
     else:

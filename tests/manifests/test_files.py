@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dractl.errors import InputError
-from dractl.manifests import built, files, load, load_readable
+from dractl.manifests import archived, built, load, load_readable
 
 CLAIM = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: %s}\n"
 OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
@@ -240,15 +240,15 @@ def test_damaged_archives(tmp_path: Path, data: bytes) -> None:
 
 
 def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_FILE", 2**20)
-    monkeypatch.setattr(files, "MAX_ARCHIVE", 2**21)
+    monkeypatch.setattr(archived, "MAX_FILE", 2**20)
+    monkeypatch.setattr(archived, "MAX_ARCHIVE", 2**21)
     large = "#" * (2**20 + 1)
     packed = write(tmp_path, "x.zip", zip_of({"a.yaml": large, "b.yaml": CLAIM % "b"}))
     inputs = load([str(packed)])
     assert names(inputs) == ["b"]
     assert [(skipped.file, skipped.why) for skipped in inputs.skipped] == [(f"{packed}/a.yaml", "larger than 1 MiB")]
     many = write(tmp_path, "y.tar", tar_of({f"{number}.yaml": large[:-2] for number in range(3)}))
-    monkeypatch.setattr(files, "MAX_FILE", 2**22)
+    monkeypatch.setattr(archived, "MAX_FILE", 2**22)
     with pytest.raises(InputError, match="expands to more than 2 MiB"):
         load([str(many)])
     with pytest.raises(InputError, match="larger than 2 MiB"):
@@ -285,7 +285,7 @@ def test_namespaces_matter_since_their_labels_allow_admin_access(tmp_path: Path)
 
 @pytest.mark.parametrize("pack", [lambda files: tar_of(files), lambda files: zip_of(files)], ids=["tar", "zip"])
 def test_members_of_an_archive_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Any) -> None:
-    monkeypatch.setattr(files, "MAX_MEMBERS", 3)
+    monkeypatch.setattr(archived, "MAX_MEMBERS", 3)
     assert len(load([str(write(tmp_path, "a", pack({f"{n}.yaml": CLAIM % n for n in range(3)})))]).documents) == 3
     with pytest.raises(InputError, match="more than 3 members"):
         load([str(write(tmp_path, "b", pack({f"{n}.txt": "" for n in range(4)})))])

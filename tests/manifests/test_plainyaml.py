@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dractl.manifests import plainyaml, yamltext
+from dractl.manifests.chunks import Chunk, Failure
+from dractl.manifests.composing import compose
 from dractl.manifests.source import Source
 from dractl.manifests.text import bad_character
 
@@ -37,12 +39,12 @@ spec:
 
 
 def by_libyaml(text: str) -> Any:
-    chunk = yamltext.Chunk(0, len(text))
+    chunk = Chunk(0, len(text))
     try:
-        node = yamltext.compose(text, chunk)
+        node = compose(text, chunk)
         decoder = yamltext._Decoder(Source("x", text), 0, aliases="*" in text)
         value = None if node is None else decoder.decode(node)
-    except yamltext._Failure:
+    except Failure:
         return "refused"
     return "given twice" if decoder.faults else value
 

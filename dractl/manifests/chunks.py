@@ -1,0 +1,40 @@
+"""The documents of a YAML stream as parts of its text, and what is wrong with one that cannot be read."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+_SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
+
+
+class Failure(Exception):
+    """A document that cannot be read: go-yaml's message and the offset in the document's text."""
+
+    def __init__(self, message: str, offset: int, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+
+
+class Chunk(Struct, frozen=True):
+    """One document's part of a file's text, and the text after its ``---`` if that is more than a comment."""
+
+    start: int
+    end: int
+    separator: str | None = None
+    separator_start: int = 0
+
+
+def split(text: str) -> Iterator[Chunk]:
+    """The documents of a stream, as YAMLReader.Read splits them: at lines that begin with ``---``."""
+    start, separator, separator_start = 0, None, 0
+    for match in _SEPARATOR.finditer(text):
+        yield Chunk(start, match.start(), separator, separator_start)
+        rest = match[1].strip()
+        separator, separator_start = (
+            (rest, match.end(1) - len(match[1].lstrip())) if rest[:1] not in ("", "#") else (None, 0)
+        )
+        start = match.end()
+    yield Chunk(start, len(text), separator, separator_start)

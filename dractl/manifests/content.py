@@ -1,0 +1,58 @@
+"""The bytes of one manifest, wherever they come from."""
+
+from collections.abc import Iterator
+from typing import IO
+
+from msgspec import Struct
+
+from dractl.errors import InputError
+
+MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+MAX_FILE = 256 * 1024 * 1024
+"""Bytes of one file, uncompressed: twice what etcd lets a cluster's whole DRA state grow to in practice."""
+COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma"))
+"""How compressed files begin, and the modules that read them."""
+ZIP = (b"PK\3\4", b"PK\5\6")
+
+
+class Content(Struct, frozen=True):
+    """The bytes of one manifest file.
+
+    ``named``: the user asked for this very file (or stream); ``chart``: the packed chart it is a template of.
+    """
+
+    name: str
+    data: bytes
+    named: bool = False
+    on_disk: bool = False
+    chart: str | None = None
+
+
+def bounded(file: IO[bytes], name: str, limit: int = MAX_FILE) -> bytes:
+    """The rest of a file. Raises InputError if it has more than ``limit`` bytes."""
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise InputError(f"larger than {limit // 2**20} MiB", place=name)
+    return data
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be read, without its name."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def alone(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content]:
+    """A named file that is no archive. Its bytes are not kept: what is read of them may be as large."""
+    made = [Content(name, data, named=True, on_disk=on_disk)]
+    del data
+    yield made.pop()
+
+
+def is_packed(data: bytes) -> bool:
+    """True for an archive, and for what is compressed, by its first bytes."""
+    return data.startswith((*ZIP, *(magic for magic, _ in COMPRESSED))) or is_tar(data)
+
+
+def is_tar(data: bytes) -> bool:
+    """True for a POSIX tar."""
+    return data[257:262] == b"ustar"
