@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -22,6 +21,7 @@ from dractl.cluster.workloads import WORKLOADS, controller, workload_target
 from dractl.explain.ask import Question
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.tolerations import taint_name
+from dractl.manifests.dumping import dump
 from dractl.objects import Raw
 
 _REPLACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")  # their specs cannot be changed in place
@@ -66,8 +66,8 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
                 acts.append(again[1])
             case Create(value):
                 create = f"kubectl create -f - {_DRY}"
-                checks.append(Step(create, _yaml(value)))
-                acts.append(Step(create.removesuffix(f" {_DRY}"), _yaml(value)))
+                checks.append(Step(create, dump(value)))
+                acts.append(Step(create.removesuffix(f" {_DRY}"), dump(value)))
             case Delete(target) if parse_target(target) in [("Pod", key) for key in siblings]:
                 pass  # ends with the pods that the change is for
             case Delete(target):
@@ -319,9 +319,3 @@ def _quoted(operations: Iterable[Raw]) -> str:
 def _lines(operations: Iterable[Raw]) -> str:
     """JSON with one operation a line."""
     return "[" + ",\n ".join(json.dumps(dict(o), ensure_ascii=False) for o in operations) + "]\n"
-
-
-def _yaml(value: Any) -> str:
-    # Through JSON no two parts of the value are the same object, which YAML would write as an anchor and an alias.
-    text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=False, allow_unicode=True, width=120)
-    return text
