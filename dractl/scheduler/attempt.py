@@ -87,6 +87,7 @@ class Scheduler:
         before = before or state.derived.get(features)
         self.state = state
         self.features = features
+        self.played: dict[Hashable, NodeVerdict | None] = {}  # by what made other clusters of this one, see dractl.world
         self.slices: tuple[ResourceSlice, ...]
         # Only the DeviceTaintRules of 1.34 name classes.
         sources = ("ResourceSlice", "DeviceTaintRule", *(("DeviceClass",) if features.has("rules-by-class") else ()))

@@ -1,6 +1,6 @@
 """A cluster after a change and after all that follows from it, as far as it matters to one pod."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -92,6 +92,7 @@ def after(
     remarks: list[str] = []
     placed: list[tuple[Key, str]] = []
     running = scheduler.after(state)
+    story: list[Hashable] = [repr((given, changes)), created is not asked and pod]
     for _ in range(_ROUNDS):
         acted = False
         for owner in owners:
@@ -120,6 +121,7 @@ def after(
             for gone in act.end:
                 ends = Delete("/".join(("Pod", *_key(gone))))
                 state = apply(state, (ends, *_whole_groups(state, (ends,))))
+                story.append(ends.target)
                 acted = True
             for model in act.like[: max(_MADE - len(made), 0)]:
                 of_own = _workload(model, key[0]) == own
@@ -135,16 +137,19 @@ def after(
                 made.add(fresh["metadata"]["uid"])
                 wanted |= {fresh["metadata"]["uid"]} if of_own else set()
                 state = state.replace("Pod", _key(fresh), fresh)
+                story.append(repr(fresh))
         queue = entries(pending(state), made | renewed, wanted, where, among)
-        result = place(running.after(state), queue)
+        result = place(running.after(state), queue, scheduler.played, tuple(story))
         placed += result.nodes
+        story.append(result.nodes)
         running, state = result.scheduler, result.scheduler.state
         if not acted or _runs(before, state, pod, own):
             break
     runs = _runs(before, state, pod, own)
     if runs and made:
         left = [Entry(key, p, new=True, among=where) for key, p in pending(state) if identity(key, p) in made]
-        remarks += _left(before, place(running, left).scheduler.state, dict.fromkeys((*owners, *over))) if left else []
+        then = place(running, left, scheduler.played, tuple(story)).scheduler.state
+        remarks += _left(before, then, dict.fromkeys((*owners, *over))) if left else []
     return World(
         running,
         runs,

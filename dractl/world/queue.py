@@ -1,6 +1,7 @@
 """The pending pods in the order of kube-scheduler's queue: by priority, then by age
 (kubernetes pkg/scheduler/framework/plugins/queuesort/priority_sort.go)."""
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from msgspec import Struct
@@ -15,6 +16,10 @@ from dractl.cluster.state import ClusterState, Key, at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.snapshot import PodInfo
+from dractl.scheduler.verdict import NodeVerdict
+
+Played = dict[Hashable, NodeVerdict | None]
+"""The node that a pod got, by what had made the cluster until then."""
 
 
 class Entry(Struct, frozen=True):
@@ -54,27 +59,26 @@ def _order(state: ClusterState, pod: Raw) -> tuple[int, str, str]:
     return -PodInfo(pod, state.all("PriorityClass")).priority, created, text_at(pod, "metadata", "name")
 
 
-def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
+def place(scheduler: Scheduler, queue: Iterable[Entry], known: Played, story: Hashable) -> Placed:
     """Tries each pod once, in the order given, until one has a node that is asked about. Of pods that are alike the
-    others wait once one does."""
+    others wait once one does. ``story`` is what has made the cluster: many pods are asked about, each after the same
+    changes, and those in front of several of them are tried once (``known``)."""
     placed: list[tuple[Key, str]] = []
     evicted: list[str] = []
     failed: set[Hashable] = set()
-    count: dict[str, int] = {}
+    count: Counter[str] = Counter()
     for entry in queue:
         kind = (entry.key[0], entry.among, kind_of(entry.pod))
         if kind in failed:
             continue
-        if object_of(entry.pod) is not None and not _starts(scheduler, entry):
+        tried = story, tuple(placed), entry.key, entry.new, entry.among
+        if tried not in known:
+            known[tried] = _node_for(scheduler, entry, count)
+        node = known[tried]
+        if node is None:
             failed.add(kind)
             continue
-        attempt = scheduler.pod(entry.pod, recreated=entry.new, among=entry.among)
-        fitting = [node for node in attempt.nodes if node.fits] if attempt.fits else []
-        if not fitting:
-            failed.add(kind)
-            continue
-        node = min(fitting, key=lambda v: (len(v.victims), count.get(v.name, 0), v.name))
-        count[node.name] = count.get(node.name, 0) + 1
+        count[node.name] += 1
         if node.victims:
             evicted += node.victims
             scheduler = scheduler.after(apply(scheduler.state, [Delete(f"Pod/{name}") for name in node.victims]))
@@ -84,6 +88,15 @@ def place(scheduler: Scheduler, queue: Iterable[Entry]) -> Placed:
         if entry.asked:
             break
     return Placed(scheduler, tuple(placed), tuple(evicted))
+
+
+def _node_for(scheduler: Scheduler, entry: Entry, count: Counter[str]) -> NodeVerdict | None:
+    """The node that a pod gets; of those that fit one with few pods that were placed before (``count``)."""
+    if object_of(entry.pod) is not None and not _starts(scheduler, entry):
+        return None
+    attempt = scheduler.pod(entry.pod, recreated=entry.new, among=entry.among)
+    fitting = (node for node in attempt.nodes if node.fits and attempt.fits)
+    return min(fitting, key=lambda v: (len(v.victims), count[v.name], v.name), default=None)
 
 
 def _starts(scheduler: Scheduler, entry: Entry) -> bool:

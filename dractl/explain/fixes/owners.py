@@ -5,6 +5,7 @@ workload has to become smaller, and which of its pods goes then is its controlle
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -64,6 +65,10 @@ class Owners:
         self._group = leader_group(pod)
         self._active = ActivePods(state)
 
+    @cached_property
+    def _now(self) -> float | None:
+        return newest_of(self.state)
+
     def end(self, pods: Iterable[str]) -> Ending | None:
         """How the pods (``namespace/name``) end for good; None where ending them does not help the waiting pod."""
         bare: list[str] = []
@@ -105,8 +110,8 @@ class Owners:
         if len(pods) > 1:
             return "nothing re-creates them"
         (value,) = (self.state.get("Pod", key_of(name)) for name in pods)
-        since, now = text_at(value, "status", "startTime"), newest_of(self.state)
-        began = " ".join(filter(None, (f"it runs since {since}", f"({age(since, now)})"))) if since else ""
+        since = text_at(value, "status", "startTime")
+        began = " ".join((f"it runs since {since}", f"({age(since, self._now)})")) if since else ""
         return "; ".join(filter(None, ("nothing re-creates it", began, whose(value))))
 
     def _stuck(self, gone: Iterable[Change]) -> str:
