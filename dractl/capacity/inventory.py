@@ -85,7 +85,7 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
     slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
     index = Devices(state, slices)
-    held = Held.of(state, features, {}).devices
+    held = Held.of(state, features).devices
     matching = _Classes(state.classes, features)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []

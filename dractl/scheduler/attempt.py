@@ -87,7 +87,8 @@ class Scheduler:
         before = before or state.derived.get(features)
         self.state = state
         self.features = features
-        self.played: dict[Hashable, NodeVerdict | None] = {}  # by what made other clusters of this one, see dractl.world
+        # What pods came to, by what made other clusters of this one: see dractl.world.
+        self.played: dict[Hashable, NodeVerdict | None] = {}
         self.slices: tuple[ResourceSlice, ...]
         # Only the DeviceTaintRules of 1.34 name classes.
         sources = ("ResourceSlice", "DeviceTaintRule", *(("DeviceClass",) if features.has("rules-by-class") else ()))
@@ -104,7 +105,7 @@ class Scheduler:
         if before is not None and _same(before.state, state, "ResourceClaim"):
             self.held = before.held
         else:
-            self.held = Held.of(state, features, {} if before is None else before.held.known)
+            self.held = Held.of(state, features, None if before is None else before.held)
         self._groups: Groups
         if before is not None and before.slices is self.slices:
             self._groups = before._groups

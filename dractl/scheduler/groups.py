@@ -13,9 +13,10 @@ from msgspec import Struct
 from dractl.allocation import AllocatedState, DeviceID, Features
 from dractl.allocation.nodes import some_term_matches
 from dractl.cel import Program
-from dractl.cluster.state import ClusterState, at, map_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, map_at, text_at
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
+from dractl.scheduler.snapshot import exchanged
 
 Pool = tuple[str, str]  # driver and name
 InUse = Mapping[Pool, frozenset[object]]
@@ -56,32 +57,40 @@ _NAMES = {"request", "driver", "pool", "device"}
 
 
 class Held(Struct, frozen=True):
-    """What the claims of a cluster hold: ``devices`` as the allocator takes it, ``in_use`` by driver and pool. What one
-    claim holds is looked up in ``known``, which states share."""
+    """What the ``claims`` of a cluster hold: ``devices`` as the allocator takes it, ``in_use`` by driver and pool. What
+    one claim holds is looked up in ``known``, which states share."""
 
     devices: AllocatedState
     in_use: InUse
     known: Holdings
+    claims: Mapping[Key, Raw]
 
     @classmethod
-    def of(cls, state: ClusterState, features: Features, known: Holdings) -> Held:
+    def of(cls, state: ClusterState, features: Features, before: Held | None = None) -> Held:
         """What the claims of ``state`` hold."""
+        claims = state.all("ResourceClaim")
+        gone, new = exchanged({} if before is None else before.claims, claims)
+        known = {} if before is None else before.known
+        for value in new:
+            own = _plain(value) or AllocatedState.of_claim(state.decode(value), features)
+            known[id(value)] = value, own, _by_pool(own)
+        if before is not None and all(known[id(value)][1] is _NOTHING for value in (*gone, *new)):
+            return cls(before.devices, before.in_use, known, claims)
         parts: list[AllocatedState] = []
         in_use: dict[Pool, frozenset[object]] = {}
-        for value in state.all("ResourceClaim").values():
-            found = known.get(id(value))
-            if found is None or found[0] is not value:
-                own = _plain(value) or AllocatedState.of_claim(state.decode(value), features)
-                found = known[id(value)] = value, own, _by_pool(own)
-            parts.append(found[1])
-            for pool, used in found[2].items():
+        for value in claims.values():
+            _, own, pools = known[id(value)]
+            if own is _NOTHING:
+                continue
+            parts.append(own)
+            for pool, used in pools.items():
                 in_use[pool] = in_use[pool] | used if pool in in_use else used
         devices = AllocatedState.united(parts)
         for device, amounts in devices.capacity.items():
             taken = device.device, tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
             pool = device.driver, device.pool
             in_use[pool] = in_use.get(pool, frozenset()) | {taken}
-        return cls(devices, in_use, known)
+        return cls(devices, in_use, known, claims)
 
 
 def _plain(claim: Raw) -> AllocatedState | None:

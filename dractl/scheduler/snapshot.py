@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from dractl.allocation import is_extended
 from dractl.allocation.nodes import label_matches, some_term_matches
-from dractl.cluster.pods import ENDED
+from dractl.cluster.pods import DEFAULT_SCHEDULER, ENDED, scheduler_name
 from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
+from dractl.cluster.workloads import workload
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Quantity, Taint, Toleration
 from dractl.objects import Raw
 
@@ -84,7 +85,7 @@ class PodInfo:
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
-    @property
+    @cached_property
     def uid(self) -> str:
         """metadata.uid; "" for a manifest."""
         return text_at(self.value, "metadata", "uid")
@@ -93,6 +94,30 @@ class PodInfo:
     def ended(self) -> bool:
         """True if the pod has succeeded or failed: it uses nothing of its node."""
         return self.phase in ENDED
+
+    @cached_property
+    def workload(self) -> tuple[str, str] | None:
+        """Kind and name of the workload in which the pod is written."""
+        return workload(self.value)
+
+    @cached_property
+    def turn(self) -> tuple[int, str, str] | None:
+        """Its place among the pods that kube-scheduler would try: by priority, then by age, new ones last (kubernetes
+        pkg/scheduler/framework/plugins/queuesort/priority_sort.go). None for pods that it would not try."""
+        if self.node_name or self.ended or self.deleted or self.scheduling_gates:
+            return None
+        if scheduler_name(self.value) != DEFAULT_SCHEDULER:
+            return None
+        return -self.priority, self.created or "~", self.name
+
+    @cached_property
+    def lacks_claims(self) -> bool:
+        """True if claims of its templates have not been made: their controller tries again."""
+        there = {text_at(status, "name") for status in maps_at(self.value, "status", "resourceClaimStatuses")}
+        return any(
+            text_at(entry, "resourceClaimTemplateName") and text_at(entry, "name") not in there
+            for entry in maps_at(self.spec, "resourceClaims")
+        )
 
     @property
     def start_time(self) -> str:
@@ -327,6 +352,12 @@ def _budget(key: Key, value: Raw) -> Budget:
     return Budget(key[0], label_selector(at(value, "spec", "selector")), allowed, map_at(status, "disruptedPods"))
 
 
+def exchanged(before: Mapping[Key, Raw], after: Mapping[Key, Raw]) -> tuple[list[Raw], list[Raw]]:
+    """The objects of a kind that a change takes away, and those that it brings; a patched one is both."""
+    gone = [value for key, value in before.items() if after.get(key) is not value]
+    return gone, [value for key, value in after.items() if before.get(key) is not value]
+
+
 class Snapshot(Struct, frozen=True):
     """Nodes by name, each with its pods; ``state`` is the cluster that they are taken from. ``repels``: the
     anti-affinity of a pod may keep others away."""
@@ -340,21 +371,24 @@ class Snapshot(Struct, frozen=True):
     @classmethod
     def of(cls, state: ClusterState, before: Snapshot | None = None) -> Snapshot:
         """The snapshot of a cluster; what is known of pods that did not change is taken over from ``before``."""
-        classes, values = state.all("PriorityClass"), state.all("Node")
-        if before is not None and before.state.all("PriorityClass") is not classes:
-            before = None
-        old, kept = ({}, {}) if before is None else (before.known, before.nodes)
-        known = {id(value): old.get(id(value)) or PodInfo(value, classes) for value in state.all("Pod").values()}
-        changed = [old[key] for key in old.keys() - known.keys()] + [known[key] for key in known.keys() - old.keys()]
+        classes, values, pods = state.all("PriorityClass"), state.all("Node"), state.all("Pod")
+        if before is None or before.state.all("PriorityClass") is not classes:
+            before = cls(ClusterState({}), {})
+        gone, new = exchanged(before.state.all("Pod"), pods)
+        added = {id(value): PodInfo(value, classes) for value in new}
+        known = {**before.known, **added}
+        changed = [*(known.pop(id(value)) for value in gone), *added.values()]
         placed: dict[str, list[PodInfo]] = {info.node_name: [] for info in changed}
-        if before is None or before.state.all("Node") is not values:
+        kept = before.nodes
+        if before.state.all("Node") is not values:
             placed |= {name: [] for (_, name), v in values.items() if name not in kept or kept[name].value is not v}
-        for info in known.values():
+        for info in (known[id(value)] for value in pods.values()) if placed.keys() != {""} else ():
             if info.node_name in placed and not info.ended:
                 placed[info.node_name].append(info)
         nodes = {name: NodeInfo(v, placed[name]) if name in placed else kept[name] for (_, name), v in values.items()}
+        repels = any(info.anti_affinity for info in (known if before.repels else added).values())
         budgets = tuple(_budget(key, value) for key, value in state.all("PodDisruptionBudget").items())
-        return cls(state, nodes, known, any(info.anti_affinity for info in known.values()), budgets)
+        return cls(state, nodes, known, repels, budgets)
 
     def pod(self, value: Raw) -> PodInfo:
         """A pod of the cluster, or one that is not in it."""

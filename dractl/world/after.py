@@ -72,14 +72,15 @@ def after(
         if value is not None and not text_at(value, "spec", "nodeName"):
             state = state.replace("Pod", key, _terminating(value))
     owners = _concerned(before, changes)
-    among = _touched(before, (*given, *changes))
+    among = _touched(scheduler, (*given, *changes))
     where = None if fitting is None or among is None else among.union(fitting)
-    was = {owner: _pods(before, owner) for owner in owners}
+    was = {owner: _pods(scheduler, before, owner) for owner in owners}
     deleted = {
         owner: tuple(p for p in was[owner] if state.get("Pod", _key(p)) is None or _key(p) in stays) for owner in owners
     }
     asked = before.get("Pod", pod)
     own = _workload(asked, pod[0])
+    running_before = 0 if own is None else _on_nodes(_pods(scheduler, before, own))
     made: set[str] = set()
     created = state.get("Pod", pod)
     if text_at(asked, "metadata", "uid") and created is not None and not text_at(created, "metadata", "uid"):
@@ -106,13 +107,13 @@ def after(
                 state.get(kind, key),
                 was[owner],
                 deleted[owner],
-                _pods(state, owner),
+                _pods(scheduler, state, owner),
                 frozenset(made),
                 refused.get(owner, 0),
             )
             act = next_act(state, owned)
             if act.fails:
-                act, jobs, remark = _failed(before, state, owned, act)
+                act, jobs, remark = _failed(scheduler, state, owned, act)
                 over |= jobs
                 remarks.append(remark)
             if kind not in KNOWN and act.like:
@@ -138,23 +139,24 @@ def after(
                 wanted |= {fresh["metadata"]["uid"]} if of_own else set()
                 state = state.replace("Pod", _key(fresh), fresh)
                 story.append(repr(fresh))
-        queue = entries(pending(state), made | renewed, wanted, where, among)
+        queue = entries(pending(running.snapshot, state), made | renewed, wanted, where, among)
         result = place(running.after(state), queue, scheduler.played, tuple(story))
         placed += result.nodes
         story.append(result.nodes)
         running, state = result.scheduler, result.scheduler.state
-        if not acted or _runs(before, state, pod, own):
+        runs = bool(text_at(state.get("Pod", pod), "spec", "nodeName"))
+        runs = runs or (own is not None and _on_nodes(_pods(scheduler, state, own)) > running_before)
+        if runs or not acted:
             break
-    runs = _runs(before, state, pod, own)
     if runs and made:
-        left = [Entry(key, p, new=True, among=where) for key, p in pending(state) if identity(key, p) in made]
+        left = [Entry(key, p.value, True, where) for key, p in pending(running.snapshot, state) if p.uid in made]
         then = place(running, left, scheduler.played, tuple(story)).scheduler.state
-        remarks += _left(before, then, dict.fromkeys((*owners, *over))) if left else []
+        remarks += _left(scheduler, then, dict.fromkeys((*owners, *over))) if left else []
     return World(
         running,
         runs,
         tuple(placed),
-        tuple(key for key, p in before.all("Pod").items() if text_at(p, "spec", "nodeName") and _gone(state, key)),
+        tuple(key for key, p in before.all("Pod").items() if _ended(p, state.get("Pod", key))),
         tuple(dict.fromkeys(said)),
         tuple(filter(None, dict.fromkeys(over.values()))),
         tuple("/".join(key) for key in stays),
@@ -162,17 +164,17 @@ def after(
     )
 
 
-def _left(before: ClusterState, state: ClusterState, owners: Iterable[Workload]) -> list[str]:
+def _left(before: Scheduler, state: ClusterState, owners: Iterable[Workload]) -> list[str]:
     """What is said of workloads of which fewer pods have a node than before, since new ones do not fit."""
     found = []
     for kind, key in owners:
-        had, have = _pods(before, (kind, key)), _pods(state, (kind, key))
+        had, have = _pods(before, before.state, (kind, key)), _pods(before, state, (kind, key))
         left = min(_on_nodes(had) - _on_nodes(have), len(have) - _on_nodes(have))
         found += [f"leaves {left} of the pods of {kind} {'/'.join(key)} pending"] if left > 0 else []
     return found
 
 
-def _failed(before: ClusterState, state: ClusterState, owned: Owned, act: Act) -> tuple[Act, dict[Workload, str], str]:
+def _failed(before: Scheduler, state: ClusterState, owned: Owned, act: Act) -> tuple[Act, dict[Workload, str], str]:
     """What follows from a Job that fails: by itself its pods end; of a JobSet, all of it fails, or what has failed is
     made anew. With the Jobs that are over by that, what is to be said of them, and a remark."""
     job = (owned.kind, owned.key)
@@ -183,11 +185,11 @@ def _failed(before: ClusterState, state: ClusterState, owned: Owned, act: Act) -
         return act, {job: act.fails}, ""
     then = on_failed_job(job_set, owned.now, act.reason)
     jobs = _jobs_of(state, name) if then.whole or then.fails else [job]
-    ends = tuple(pod for each in jobs for pod in _pods(state, each))
+    ends = tuple(pod for each in jobs for pod in _pods(before, state, each))
     if then.fails:
         said = f"{act.fails}, and JobSet {'/'.join(name)} with it: {then.fails}"
         return Act(end=ends), dict.fromkeys(jobs, said), ""
-    again = tuple(pod for each in jobs for pod in _pods(before, each))
+    again = tuple(pod for each in jobs for pod in _pods(before, before.state, each))
     remark = f"JobSet {'/'.join(name)} restarts {'as a whole' if then.whole else f'Job {owned.key[1]}'}"
     if then.left is not None:
         remark += f", with {then.left} restart{'s' * (then.left != 1)} left"
@@ -221,21 +223,12 @@ def _suspended_jobs(state: ClusterState, changes: Sequence[Change]) -> tuple[Pat
     )
 
 
-def _runs(before: ClusterState, state: ClusterState, pod: Key, own: Workload | None) -> bool:
-    """True if the pod has a node, or more pods of its workload have one than before."""
-    if text_at(state.get("Pod", pod), "spec", "nodeName"):
-        return True
-    if own is None:
-        return False
-    return _on_nodes(_pods(state, own)) > _on_nodes(_pods(before, own))
-
-
 def _on_nodes(pods: Sequence[Raw]) -> int:
     return sum(bool(text_at(pod, "spec", "nodeName")) for pod in pods)
 
 
-def _gone(state: ClusterState, key: Key) -> bool:
-    return not text_at(state.get("Pod", key), "spec", "nodeName")
+def _ended(before: Raw, after: Raw | None) -> bool:
+    return before is not after and bool(text_at(before, "spec", "nodeName")) and not text_at(after, "spec", "nodeName")
 
 
 def _key(pod: Raw) -> Key:
@@ -247,9 +240,11 @@ def _workload(pod: Raw | None, namespace: str) -> Workload | None:
     return None if owner is None else (owner[0], (namespace, owner[1]))
 
 
-def _pods(state: ClusterState, owner: Workload) -> tuple[Raw, ...]:
-    """The active pods of a workload."""
-    return active([p for (ns, _), p in state.all("Pod").items() if ns == owner[1][0] and _workload(p, ns) == owner])
+def _pods(before: Scheduler, state: ClusterState, owner: Workload) -> tuple[Raw, ...]:
+    """The active pods of a workload in ``state``, most of which a scheduler has read ``before``."""
+    read, (kind, (namespace, name)) = before.snapshot.pod, owner
+    pods = state.all("Pod").items()
+    return active([pod for (ns, _), pod in pods if ns == namespace and read(pod).workload == (kind, name)])
 
 
 def _concerned(before: ClusterState, changes: Sequence[Change]) -> tuple[Workload, ...]:
@@ -285,9 +280,10 @@ def _whole_groups(state: ClusterState, changes: Sequence[Change]) -> tuple[Delet
     return tuple(Delete(target) for target in others if target not in named)
 
 
-def _touched(before: ClusterState, changes: Sequence[Change]) -> frozenset[str] | None:
+def _touched(scheduler: Scheduler, changes: Sequence[Change]) -> frozenset[str] | None:
     """The nodes on which a change can help other pods; None for all."""
     found: set[str] = set()
+    before = scheduler.state
     for change in changes:
         kind, key = ("", ("", "")) if isinstance(change, Create) else parse_target(change.target)
         kind = kind or str(change.value.get("kind"))  # type: ignore[union-attr]
@@ -304,7 +300,7 @@ def _touched(before: ClusterState, changes: Sequence[Change]) -> frozenset[str] 
         elif kind == "ResourceClaim" and isinstance(change, Delete):
             return None
         elif kind in WORKLOADS and isinstance(change, Patch):
-            found |= {text_at(p, "spec", "nodeName") for p in _pods(before, (kind, key))}
+            found |= {text_at(p, "spec", "nodeName") for p in _pods(scheduler, before, (kind, key))}
         elif kind == "Pod":
             found.add(text_at(before.get(kind, key), "spec", "nodeName"))
     return frozenset(found - {""})
@@ -331,7 +327,7 @@ def _without_claim(state: ClusterState, changes: Sequence[Change]) -> set[str]:
     }
     return {
         identity(key, pod)
-        for key, pod in state.all("Pod").items()
+        for key, pod in (state.all("Pod").items() if gone else ())
         if any((key[0], s.get("resourceClaimName")) in gone for s in maps_at(pod, "status", "resourceClaimStatuses"))
     }
 

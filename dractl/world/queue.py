@@ -1,5 +1,4 @@
-"""The pending pods in the order of kube-scheduler's queue: by priority, then by age
-(kubernetes pkg/scheduler/framework/plugins/queuesort/priority_sort.go)."""
+"""The pending pods, tried in the order of kube-scheduler's queue."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -11,11 +10,11 @@ from dractl.capacity.gangs import waiting
 from dractl.capacity.replicas import kind_of
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import object_of, podgroup
-from dractl.cluster.pods import DEFAULT_SCHEDULER, is_pending, scheduler_name
+from dractl.cluster.pods import is_pending
 from dractl.cluster.state import ClusterState, Key, at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.snapshot import PodInfo
+from dractl.scheduler.snapshot import PodInfo, Snapshot
 from dractl.scheduler.verdict import NodeVerdict
 
 Played = dict[Hashable, NodeVerdict | None]
@@ -41,22 +40,11 @@ class Placed(Struct, frozen=True):
     evicted: tuple[str, ...] = ()
 
 
-def pending(state: ClusterState) -> list[tuple[Key, Raw]]:
-    """The pods that kube-scheduler would try, those in front first; new ones come last of their priority."""
-    found = [
-        (key, pod)
-        for key, pod in state.all("Pod").items()
-        if is_pending(pod)
-        and not text_at(pod, "metadata", "deletionTimestamp")
-        and not maps_at(pod, "spec", "schedulingGates")
-        and scheduler_name(pod) == DEFAULT_SCHEDULER
-    ]
-    return sorted(found, key=lambda item: _order(state, item[1]))
-
-
-def _order(state: ClusterState, pod: Raw) -> tuple[int, str, str]:
-    created = text_at(pod, "metadata", "creationTimestamp") or "~"
-    return -PodInfo(pod, state.all("PriorityClass")).priority, created, text_at(pod, "metadata", "name")
+def pending(snapshot: Snapshot, state: ClusterState) -> list[tuple[Key, PodInfo]]:
+    """The pods of ``state`` that kube-scheduler would try, those in front first. ``snapshot`` is of this cluster, or of
+    one that has most of its pods."""
+    found = ((key, snapshot.pod(pod)) for key, pod in state.all("Pod").items())
+    return sorted(((key, pod) for key, pod in found if pod.turn is not None), key=lambda item: item[1].turn or ())
 
 
 def place(scheduler: Scheduler, queue: Iterable[Entry], known: Played, story: Hashable) -> Placed:
@@ -125,7 +113,7 @@ def _outdated(state: ClusterState, namespace: str, pod: Raw) -> bool:
 
 
 def entries(
-    waiting_pods: Sequence[tuple[Key, Raw]],
+    waiting_pods: Sequence[tuple[Key, PodInfo]],
     made: Collection[str],
     asked: Collection[str],
     where: frozenset[str] | None,
@@ -136,28 +124,19 @@ def entries(
     have helped them."""
     found, last = [], 0
     for key, pod in waiting_pods:
-        uid = identity(key, pod)
-        new = uid in made or lacks_claims(pod) or not text_at(pod, "metadata", "uid")
+        uid = pod.uid or "/".join(key)
+        new = uid in made or pod.lacks_claims or not pod.uid
         if uid in made or uid in asked:
-            found.append(Entry(key, pod, new, where, uid in asked))
+            found.append(Entry(key, pod.value, new, where, uid in asked))
             last = len(found)
         elif among is None or among:
-            found.append(Entry(key, pod, new, among))
+            found.append(Entry(key, pod.value, new, among))
     return found[:last]
 
 
 def identity(key: Key, pod: Raw | None) -> str:
     """The uid of a pod; the name of one that no server has seen."""
     return text_at(pod, "metadata", "uid") or "/".join(key)
-
-
-def lacks_claims(pod: Raw) -> bool:
-    """True if claims of a pod's templates have not been made: their controller tries again."""
-    there = {text_at(status, "name") for status in maps_at(pod, "status", "resourceClaimStatuses")}
-    return any(
-        text_at(entry, "resourceClaimTemplateName") and text_at(entry, "name") not in there
-        for entry in maps_at(pod, "spec", "resourceClaims")
-    )
 
 
 def _complete(entry: Entry) -> Raw:

@@ -183,7 +183,7 @@ def keys(
     held: list[dict[str, Any]] | None = None,
 ) -> list[object]:
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
-    taken = Held.of(state, Features.for_release("1.37"), {})
+    taken = Held.of(state, Features.for_release("1.37"))
     groups, names = Groups(state.slices), names_read(reading, {"expression": expression})
     return [groups.key(value, names, taken.in_use) for value in state.all("Node").values()]
 
