@@ -13,9 +13,9 @@ from dractl.cluster import kubelet
 from dractl.cluster.devices import result_device
 from dractl.cluster.kubelet import Container, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
-from dractl.drivers.sharing import kind_for, kind_of, sharing_gate
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.fixes.tolerations import evicting, survives
+from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
 from dractl.reasons import running
@@ -309,7 +309,7 @@ def _other_kinds(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) ->
                 request, type_ = text_at(result, "request"), types.get(result_device(result))
                 named = any(name in (request, request.partition("/")[0]) for name in at(entry, "requests") or ())
                 if known and named and isinstance(type_, str) and result.get("driver") == driver and type_ != known[1]:
-                    right = kind_for(type_)
+                    right = kind_for(driver, type_)
                     why = f"{known[0]} is for devices of type {known[1]}, and {text_at(result, 'device')} is a {type_}"
                     yield claim.name, "kind", f"{why}; did you mean {right}?" if right else why
                     break

@@ -41,7 +41,7 @@ kubernetes staging/src/k8s.io/dynamic-resource-allocation/structured/internal/st
 from collections.abc import Iterator
 from typing import Any
 
-from dractl.drivers.sharing import kind_of
+from dractl.facts.parameters import kind_of
 from dractl.lint.advice import Advice
 from dractl.lint.model import Run
 from dractl.lint.published import narrowed, of_selectors

@@ -38,7 +38,7 @@ kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.g
 
 from collections.abc import Iterator
 
-from dractl.drivers.sharing import sharing_gate
+from dractl.facts.parameters import sharing_gate
 from dractl.lint.advice import Advice
 from dractl.lint.configs import opaque_parameters
 from dractl.lint.model import Run
