@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Struct
 
 from dractl.errors import UsageError
-from dractl.facts.check import check
 from dractl.facts.pack import CHOICE, Damaged, Pack, built_in, forget, head_of, number_of
 
 _NAME = re.compile(r"[a-z0-9][-a-z0-9.]*\Z")
@@ -33,22 +32,28 @@ def use(path: str | None) -> tuple[str, ...]:
     chosen, said = own, list[str]()
     if path is not None:
         try:
-            chosen = _named(path, own)
-            check(chosen)
+            chosen = _checked(_named(path, own))
         except Damaged as error:
             raise UsageError(f"{path} is not a pack of facts: {error}", hint=_HINT) from None
     elif (installed := _installed()) is not None:
         try:
             other = Pack(folder=installed, origin="dractl-facts", head=head_of(installed))
             if number_of(other.head.version) > number_of(own.head.version):
-                check(other)
-                chosen = other
+                chosen = _checked(other)
         except Damaged as error:
             said.append(f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead")
     if CHOICE.pack is not None and CHOICE.pack != chosen:
         forget()
     CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(said)
     return CHOICE.said
+
+
+def _checked(found: Pack) -> Pack:
+    """A pack of others, every file of which can be decoded."""
+    from dractl.facts.check import check  # knows the form of every file, and the built-in pack needs no check
+
+    check(found)
+    return found
 
 
 @cache

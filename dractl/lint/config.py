@@ -22,7 +22,6 @@ DRA424 = "warning"
 import json
 import os
 import stat
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -73,6 +72,8 @@ def find(start: Path) -> Path | None:
 
 def read(path: Path) -> Config:
     """The configuration in a file. UsageError for an invalid setting, InputError for a missing file."""
+    import tomllib  # most runs have no configuration
+
     try:
         data = tomllib.loads(_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
