@@ -11,7 +11,7 @@ from dractl.allocation.features import Features
 from dractl.model import Quantity, ResourceClaim
 
 
-class DeviceID(Struct, frozen=True, order=True):
+class DeviceID(Struct, frozen=True, order=True, gc=False):
     """A device of the cluster. ``str()`` is ``driver/pool/device``, as in the scheduler's messages.
 
     A pool's name may contain slashes, so :meth:`parse` splits off the first and the last part.

@@ -177,10 +177,7 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
 
 def _allocated(index: Devices) -> dict[PoolID, frozenset[str]]:
     """Devices that claims hold, by pool, except through adminAccess."""
-    found: dict[PoolID, set[str]] = {}
-    for device in index.held:
-        found.setdefault((device.driver, device.pool), set()).add(device.device)
-    return {pool: frozenset(names) for pool, names in found.items()}
+    return {pool: frozenset(index.held_in(pool)) for pool in index.held}
 
 
 def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:

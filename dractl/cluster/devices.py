@@ -1,6 +1,6 @@
 """Looking up devices and who holds them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +33,8 @@ class Devices:
         self.slices = tuple(slices)
         self._pools: dict[PoolName, list[ResourceSlice]] | None = None
         self._named: dict[tuple[str, str], dict[str, Device]] = {}
-        self._held: dict[DeviceID, list[Key]] | None = None
+        self._claims: dict[PoolName, list[Key]] | None = None
+        self._held: dict[PoolName, dict[str, list[Key]]] = {}
         self._holders: dict[Key, tuple[Holder, ...]] = {}
 
     def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
@@ -59,19 +60,28 @@ class Devices:
     # -- holders --
 
     @property
-    def held(self) -> Mapping[DeviceID, list[Key]]:
-        """The claims that hold each device, except through adminAccess."""
-        if self._held is None:
-            self._held = {}
+    def held(self) -> Mapping[PoolName, Sequence[Key]]:
+        """The claims that hold devices of each pool, except through adminAccess."""
+        if self._claims is None:
+            self._claims = {}
             for key, claim in self.state.all("ResourceClaim").items():
-                for result in maps_at(claim, "status", "allocation", "devices", "results"):
-                    if result.get("adminAccess") is not True:
-                        self._held.setdefault(result_device(result), []).append(key)
-        return self._held
+                for pool in dict.fromkeys((d.driver, d.pool) for d in _devices_of(claim)):
+                    self._claims.setdefault(pool, []).append(key)
+        return self._claims
+
+    def held_in(self, pool: PoolName) -> Mapping[str, list[Key]]:
+        """By name the devices of a pool that are held, and the claims that hold them."""
+        if pool not in self._held:
+            named = self._held[pool] = dict[str, list[Key]]()
+            for key in self.held.get(pool, ()):
+                for device in _devices_of(self.state.get("ResourceClaim", key)):
+                    if (device.driver, device.pool) == pool:
+                        named.setdefault(device.device, []).append(key)
+        return self._held[pool]
 
     def claims_of(self, device: DeviceID) -> list[Key]:
         """Claims holding the device, except through adminAccess."""
-        return self.held.get(device, [])
+        return self.held_in((device.driver, device.pool)).get(device.device, [])
 
     def drawing_on(self, sets: Collection[tuple[str, str, str]]) -> list[DeviceID]:
         """The held devices that consume counters of any of the sets, each by driver, pool and name."""
@@ -131,6 +141,12 @@ def is_left_over(state: ClusterState, holder: Holder) -> bool:
         return False
     claim = state.get("ResourceClaim", key_of(holder.claim))
     return state.get("Pod", key_of(holder.pod)) is not None or bool(text_at(claim, "metadata", "deletionTimestamp"))
+
+
+def _devices_of(claim: Raw | None) -> Iterator[DeviceID]:
+    for result in maps_at(claim, "status", "allocation", "devices", "results"):
+        if result.get("adminAccess") is not True:
+            yield result_device(result)
 
 
 def result_device(result: Raw) -> DeviceID:

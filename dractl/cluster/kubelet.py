@@ -84,17 +84,17 @@ def now_of(state: ClusterState) -> float | None:
     times += [_seen(event) for event in state.all("Event").values()]
     for node in state.all("Node").values():
         times += [text_at(condition, "lastHeartbeatTime") for condition in maps_at(node, "status", "conditions")]
-    return max(filter(None, map(seconds, times)), default=None)
+    return max(filter(None, map(seconds, set(times))), default=None)
 
 
 def newest_of(state: ClusterState) -> float | None:
     """The time that ages are counted to, in seconds since 1970: when the cluster was read; of a dump the newest time
     that it has, that of its youngest pod and claim included. None if it has none."""
-    born = [
+    born = {
         text_at(value, "metadata", "creationTimestamp")
         for kind in ("Pod", "ResourceClaim")
         for value in state.all(kind).values()
-    ]
+    }
     known = [now_of(state), *map(seconds, born)]
     return max((time for time in known if time is not None), default=None)
 

@@ -5,10 +5,12 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from math import isfinite
 from sys import intern
 from typing import Any
 
 import msgspec
+from msgspec.json import encode
 
 from dractl.manifests.documents import Broken, Document, Fault, Path, expand
 from dractl.manifests.resolve import json_number
@@ -37,7 +39,9 @@ _LARGE = 16 * 1024 * 1024
 _SHOWN = 400  # faults of one document
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
-_ITEM = msgspec.json.Decoder(float_hook=_number)
+_ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
+_ALIKE = frozenset({"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"})
+"""Parts of nodes, pods, claims and slices that many of them have in common."""
 
 
 def _list(text: str) -> dict[str, Any] | None:
@@ -46,24 +50,36 @@ def _list(text: str) -> dict[str, Any] | None:
     try:
         parts = _PARTS.decode(text)
         items = _ITEMS.decode(parts.get("items", b""))
-        seen: dict[tuple[str, str | int], dict[str, Any]] = {}
+        seen: dict[Any, Any] = {}
         values = [_shared(_ITEM.decode(item), seen) for item in items]
         return {name: values if name == "items" else _ITEM.decode(part) for name, part in parts.items()}
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
-def _shared(item: Any, seen: dict[tuple[str, str | int], dict[str, Any]]) -> Any:
-    """An item of a list with one value for equal attributes and capacities of devices, and for equal names in the
-    results of allocations."""
+def _finite(number: Any) -> Any:
+    if not isfinite(number):
+        raise ValueError("as text it would be null")
+    return number
+
+
+def _shared(item: Any, seen: dict[Any, Any]) -> Any:
+    """An item of a list with one value for what it has in common with those before it, where that is likely."""
+    for part in (*item.values(), at(item, "spec", "devices")) if isinstance(item, dict) else ():
+        for name in _ALIKE.intersection(part) if isinstance(part, dict) else ():
+            part[name] = seen.setdefault(encode(part[name]), part[name])
     for device in _maps(item, "spec", "devices"):
+        if isinstance(name := device.get("name"), str):
+            device["name"] = intern(name)
         parts = device.get("basic", device)  # in v1beta1
-        for values in (at(parts, "attributes"), at(parts, "capacity")):
-            for name, value in values.items() if isinstance(values, dict) else ():
-                if isinstance(value, dict) and len(value) == 1:
-                    ((key, inner),) = value.items()
-                    if type(inner) in (str, int):
-                        values[name] = seen.setdefault((key, inner), value)
+        if isinstance(at(parts, "capacity"), dict):
+            parts["capacity"] = seen.setdefault(encode(parts["capacity"]), parts["capacity"])
+        attributes = at(parts, "attributes")
+        for name, value in attributes.items() if isinstance(attributes, dict) else ():
+            if type(value) is dict and len(value) == 1:
+                [(kind, content)] = value.items()
+                if type(content) is str or type(content) is int:
+                    attributes[name] = seen.setdefault((kind, content), value)
     for result in _maps(item, "status", "allocation", "devices", "results"):
         for name, value in result.items():
             if type(value) is str:
