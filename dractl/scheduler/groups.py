@@ -6,6 +6,8 @@ Such nodes share one search, and one entry in the answer if there are many of th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import compress
+from operator import is_not
 from typing import Any
 
 from msgspec import Struct
@@ -135,6 +137,7 @@ class Groups:
             else:
                 self.reachable.append(item)
         self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
+        self._last: dict[str, _Signature] = {}
         self._unused: dict[tuple[int, frozenset[str] | None], _Unused] = {}
 
     def key(self, node: Raw, names: frozenset[str] | None, in_use: InUse) -> Hashable:
@@ -162,19 +165,28 @@ class Groups:
         signatures = tuple(self._signature(item, names) for item in there)
         return _Unused(node, (signatures, tuple(reached), repr(declared) if declared else ""), pools)
 
+    def _there(self, node: str) -> list[ResourceSlice]:
+        return sorted(self.local.get(node, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
+
     def pools(self, node: str) -> tuple[Pool, ...]:
         """The pool of each slice of one node. Those of two nodes with the same key correspond."""
         return tuple((item.spec.driver, item.spec.pool.name) for item in self._there(node))
 
-    def _there(self, node: str) -> list[ResourceSlice]:
-        return sorted(self.local.get(node, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
-
     def _signature(self, item: ResourceSlice, names: frozenset[str] | None) -> int:
         found = self.known.get(id(item))
         if found is None:
-            found = self.known[id(item)] = _Signature(item, _unread(item), {})
+            like = self._last.get(item.spec.driver)
+            differ = None if like is None else _differ(item, like.item)
+            if like is None or differ is None:
+                found = self._last[item.spec.driver] = _Signature(item, _unread(item), {})
+            else:
+                found = _Signature(item, like.unread, {}, like, differ)
+            self.known[id(item)] = found
         if names not in found.read:
-            found.read[names] = hash((found.unread, _values(item, names)))
+            if found.like is not None and names is not None and found.differ.isdisjoint(names):
+                found.read[names] = self._signature(found.like.item, names)
+            else:
+                found.read[names] = hash((found.unread, _values(item, names)))
         return found.read[names]
 
 
@@ -188,17 +200,51 @@ class _Unused(Struct, frozen=True):
 
 class _Signature(Struct, frozen=True):
     """What decides about ``item``, as hashes: ``unread`` whatever a question reads, and ``read`` by the names that one
-    reads. The slice is kept, so that its identity stays its own."""
+    reads. The slice is kept, so that its identity stays its own. It is ``like`` another one but for the attributes that
+    ``differ``."""
 
     item: ResourceSlice
     unread: int
     read: dict[frozenset[str] | None, int]
+    like: _Signature | None = None
+    differ: frozenset[str] = frozenset()
+
+
+def _differ(item: ResourceSlice, other: ResourceSlice) -> frozenset[str] | None:
+    """The bare names of attributes, all plain, by which the devices of a slice differ from those of another; None where
+    they differ in more. Most of what is equal in a large dump is one value, so that this is told sooner than
+    :func:`_unread`."""
+    mine, its = item.spec, other.spec
+    if mine.shared_counters or its.shared_counters or len(mine.devices) != len(its.devices):
+        return None
+    if _about(item) != _about(other):
+        return None
+    found: set[str] = set()
+    for device, like in zip(mine.devices, its.devices, strict=True):
+        if _unlike(device.mapping, like.mapping) not in ([], ["attributes"]):
+            return None
+        own, others = device.mapping.get("attributes"), like.mapping.get("attributes")
+        if not isinstance(own, dict) or not isinstance(others, dict) or (unlike := _unlike(own, others)) is None:
+            return None
+        if not all(_is_plain(own[name]) and _is_plain(others[name]) for name in unlike):
+            return None
+        found.update(unlike)
+    return frozenset(name.rpartition("/")[2] for name in found)
+
+
+def _unlike(one: Raw, other: Raw) -> list[str] | None:
+    """The keys of values that are not the same one in two maps; None where their keys differ."""
+    return list(compress(one, map(is_not, one.values(), other.values()))) if list(one) == list(other) else None
 
 
 def _unread(item: ResourceSlice) -> int:
+    devices = [_without_plain(device.mapping) for device in item.spec.devices]
+    return hash((_about(item), repr((item.spec.shared_counters, devices))))
+
+
+def _about(item: ResourceSlice) -> tuple[Hashable, ...]:
     spec = item.spec
-    where = spec.driver, spec.pool.generation, spec.pool.resource_slice_count, spec.skip_node_operations
-    return hash((where, repr((spec.shared_counters, [_without_plain(device.mapping) for device in spec.devices]))))
+    return spec.driver, spec.pool.generation, spec.pool.resource_slice_count, spec.skip_node_operations
 
 
 def _without_plain(device: Raw) -> Raw:
@@ -206,8 +252,11 @@ def _without_plain(device: Raw) -> Raw:
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):
         return device
-    odd = {name: value for name, value in attributes.items() if type(value) is not dict or not _PLAIN.issuperset(value)}
-    return {**device, "attributes": odd}
+    return {**device, "attributes": {name: value for name, value in attributes.items() if not _is_plain(value)}}
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) is dict and _PLAIN.issuperset(value)
 
 
 def _values(item: ResourceSlice, names: frozenset[str] | None) -> str:
