@@ -69,8 +69,8 @@ def _shared(item: Any, seen: dict[Any, Any]) -> Any:
         for name in _ALIKE.intersection(part) if isinstance(part, dict) else ():
             part[name] = seen.setdefault(encode(part[name]), part[name])
     for device in _maps(item, "spec", "devices"):
-        if isinstance(name := device.get("name"), str):
-            device["name"] = intern(name)
+        if isinstance(own := device.get("name"), str):
+            device["name"] = intern(own)
         parts = device.get("basic", device)  # in v1beta1
         if isinstance(at(parts, "capacity"), dict):
             parts["capacity"] = seen.setdefault(encode(parts["capacity"]), parts["capacity"])
