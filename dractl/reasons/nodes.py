@@ -13,7 +13,7 @@ from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
 from dractl.scheduler import attempt, prebind, volumes
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.rejection import NodeLabel, Unmet, Untolerated, VolumeClaim
+from dractl.scheduler.rejection import NodeLabel, Repelled, Unmet, Untolerated, VolumeClaim
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):
@@ -137,6 +137,10 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
             if not self.users:
                 yield NextStep(f"see whether the device plugin that offers {self.resource} runs", DAEMONSETS)
             yield twice_wanted(self.resource or "", asked)
+        elif self.plugin == "InterPodAffinity" and self.nodes:
+            repelled = any(isinstance(each, Repelled) for each in self.unmet)
+            apart = "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
+            yield NextStep(apart if repelled else "see which pods run there", pods_on(self.nodes[0]))
         elif self.nodes:
             yield see_node(self.nodes[0])
 

@@ -11,13 +11,15 @@ _PODS = "kubectl get pods -n NS -o wide"
 
 
 class OldReplicas(Cause, frozen=True, kw_only=True):
-    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices."""
+    """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices; or they keep it
+    ``apart`` from their nodes by anti-affinity."""
 
     page = ReasonPage(
         "rollout-waits",
         "a rolling update waits for its own old replicas",
-        "The old replicas of the Deployment hold the devices that the new one needs, and the Deployment ends an old "
-        "one only when a new one is ready: with maxUnavailable 0 that never happens.",
+        "The old replicas of the Deployment hold the devices that the new one needs, or keep it away from their nodes "
+        "by anti-affinity, and the Deployment ends an old one only when a new one is ready: with maxUnavailable 0 that "
+        "never happens.",
         "kubectl rollout status -n NS deployment/NAME; " + _PODS,
         "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
         OUTSIDE,
@@ -28,11 +30,16 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
     pods: tuple[str, ...] = ()
     surge: str = ""
     unavailable: str = ""
+    apart: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
         how = ", ".join(f"{k} {v}" for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable)) if v)
-        old = f"{plural(len(self.pods), 'old replica')} {'holds' if len(self.pods) == 1 else 'hold'}"
-        why = f"the rolling update of {self.owner} waits for itself: its {old} the devices that the new one needs"
+        one = len(self.pods) == 1
+        what = f"{'holds' if one else 'hold'} the devices that the new one needs"
+        if self.apart:
+            what = f"{'keeps' if one else 'keep'} the new one away from {'its node' if one else 'their nodes'}"
+        old = f"{plural(len(self.pods), 'old replica')} {what}"
+        why = f"the rolling update of {self.owner} waits for itself: its {old}"
         return f"{why} ({how})" if how else why
 
 
@@ -67,14 +74,16 @@ class OldRevision(Cause, frozen=True, kw_only=True):
 
 
 class OwnReplicas(Cause, frozen=True, kw_only=True):
-    """Other ``pods`` of the same workload hold the devices. ``ends``: such pods end by themselves (a Job's), so that
-    waiting is the answer; ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
+    """Other ``pods`` of the same workload hold the devices, or keep the pod ``apart`` from their nodes by
+    anti-affinity. ``ends``: such pods end by themselves (a Job's), so that waiting is the answer; ``together``: unless
+    they wait for each other, as those of a JobSet or an Indexed Job may."""
 
     page = ReasonPage(
         "own-replicas",
         "other pods of the same workload hold the devices",
-        "The workload wants more pods than there are devices. Pods of a Job end, and the next one gets its turn; "
-        "replicas of other workloads do not end by themselves.",
+        "The workload wants more pods than there are devices, or, where they keep apart by anti-affinity, than there "
+        "are nodes. Pods of a Job end, and the next one gets its turn; replicas of other workloads do not end by "
+        "themselves.",
         _PODS,
         "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
         OUTSIDE,
@@ -84,6 +93,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
 
     owner: str
     pods: tuple[str, ...] = ()
+    apart: bool = False
     ends: bool = False
     together: bool = False
     earlier: str = ""  # the run of the same CronJob that holds them
@@ -95,12 +105,16 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.earlier:
             return f"Job {self.earlier}, an earlier run of {self.owner}, still holds the devices"
-        held = f"{plural(len(self.pods), 'other pod')} of {self.owner} {'hold' if len(self.pods) > 1 else 'holds'}"
+        one = len(self.pods) == 1
+        what = f"{'holds' if one else 'hold'} the devices"
+        if self.apart:
+            what = f"{'keeps' if one else 'keep'} this one away from {'its node' if one else 'their nodes'}"
+        held = f"{plural(len(self.pods), 'other pod')} of {self.owner} {what}"
         if self.together:
-            return f"{held} the devices; this one gets its turn only if they end without it"
+            return f"{held}; this one gets its turn only if they end without it"
         if self.ends:
-            return f"nothing is wrong: {held} the devices, and this one waits its turn"
-        why = f"{held} the devices ({first([name.rpartition('/')[2] for name in self.pods])})"
+            return f"nothing is wrong: {held}, and this one waits its turn"
+        why = f"{held} ({first([name.rpartition('/')[2] for name in self.pods])})"
         if self.size:
             nodes = f"{plural(self.nodes_there, 'node')} with such devices"
             return f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes}; {why}"

@@ -76,6 +76,64 @@ def test_a_job_behind_itself_waits_its_turn() -> None:
     assert "waits its turn" in answer.headline
 
 
+ANTI = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+        ]
+    }
+}
+
+
+def apart(name: str, owner: str, where: str | None, kind: str = "ReplicaSet") -> dict[str, Any]:
+    """A pod that wants no other one of its kind on its node."""
+    made = replica(name, owner, kind, where)
+    made["metadata"]["labels"]["app"] = "web"
+    made["spec"]["affinity"] = ANTI
+    return made
+
+
+def revision(name: str, number: int) -> dict[str, Any]:
+    """A ReplicaSet of Deployment web."""
+    owner = {"kind": "Deployment", "name": "web", "controller": True, "uid": "u"}
+    numbered = {"deployment.kubernetes.io/revision": str(number)}
+    metadata = {"name": name, "namespace": "ml", "ownerReferences": [owner], "annotations": numbered}
+    spec = {"replicas": 1, "template": {"spec": {"containers": []}}}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
+
+
+def two_nodes() -> list[dict[str, Any]]:
+    nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in "ab"]
+    return [*nodes, *(slice_of("gpu.example.com", name, device("gpu-0")) for name in "ab"), ONE]
+
+
+def test_more_replicas_than_nodes_that_keep_them_apart() -> None:
+    answer = explain(*two_nodes(), *(apart(f"web-{n}", "web-1", n) for n in "ab"), apart("p", "web-1", None))
+    assert "2 other pods of Deployment ml/web keep this one away from their nodes" in answer.headline
+    said = [step.text for step in answer.next]
+    assert "lower the replicas of Deployment ml/web to what fits, or add a node" in said
+    assert "add a node without such a pod, or prefer the anti-affinity instead of requiring it" in said
+
+
+def test_a_rollout_whose_old_replicas_keep_the_new_one_away() -> None:
+    """Played on 1.37: with maxSurge 0 and maxUnavailable 1 the controller ends old replicas one by one."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    meta = {"name": "web", "namespace": "ml"}
+    spec = {"replicas": 2, "strategy": strategy, "template": {"spec": {"containers": []}}}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    sets = [revision(f"web-{n}", n) for n in (1, 2)]
+    old = [apart(f"web-{n}", "web-1", n) for n in "ab"]
+    answer = explain(*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None))
+    assert "its 2 old replicas keep the new one away from their nodes" in answer.headline
+    assert "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web" in [fix.title for fix in answer.fixes]
+
+
+def test_a_pod_kept_away_by_others_is_not_behind_its_own() -> None:
+    others = [apart(f"other-{n}", "other-1", n) for n in "ab"]
+    answer = explain(*two_nodes(), *others, apart("p", "web-1", None))
+    assert not {"own-replicas", "rollout-waits"} & {reason.code for reason in answer.reasons}
+
+
 def test_one_replica_among_many_holders_is_not_the_cause() -> None:
     others = [held(name, where) for name, where in (("x", "b"), ("y", "c"))]
     pods = [pod(name, USES, spec={"nodeName": where}) for name, where in (("x", "b"), ("y", "c"))]

@@ -3,7 +3,7 @@ that are older than what they were made from."""
 # ruff: noqa: ARG001 (all makers have one signature)
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dractl.cluster.devices import Holder, is_left_over
@@ -33,7 +33,7 @@ from dractl.reasons.nodes import NodeFilter, PinnedNode
 from dractl.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
 from dractl.reasons.workloads import ClaimEach, HoldersEnded, HoldersTerminating, OldReplicas, OldRevision, OwnReplicas
 from dractl.scheduler.preenqueue import enter
-from dractl.scheduler.rejection import LabelUnmet
+from dractl.scheduler.rejection import LabelUnmet, Repelled
 from dractl.scheduler.snapshot import PodInfo
 
 _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
@@ -58,6 +58,7 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
         _terminating,
         _ended,
         _replicas,
+        _kept_apart,
         _twice,
         _unknown_nodes,
         _absent,
@@ -130,16 +131,13 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
     pods = tuple(name for name, _ in mine)
     older = tuple(name for name, p in mine if _maker(p) != _maker(pod))
     if owner[0] == "Deployment" and older:
-        rolling = _rolling(case, owner[1])
-        surge, unavailable = (str(rolling.get(key, "")) for key in _ROLLING)
         others = (
             "/".join(key)
             for key, other in case.state.all("Pod").items()
             if key[0] == namespace and workload(other) == owner and text_at(other, "spec", "nodeName")
             if _maker(other) != _maker(pod)
         )
-        pods = tuple(dict.fromkeys((*older, *others)))
-        yield OldReplicas(owner=named, pods=pods, surge=surge, unavailable=unavailable)
+        yield _old_replicas(case, owner[1], (*older, *others))
     elif taken[0] is not ranked[0]:
         return
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
@@ -160,6 +158,44 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
             yield OwnReplicas(
                 owner=f"CronJob {namespace}/{cron}", pods=tuple(n for n, _ in theirs), ends=True, earlier=runs[0]
             )
+
+
+def _kept_apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
+    """Pods of the same workload whose anti-affinity keeps the pod from their nodes: a rollout, or more replicas than
+    nodes."""
+    pod, namespace = case.question.value, case.question.key[0]
+    owner = workload(pod)
+    first = {unmet.pod for cause in ranked[:1] for unmet in _repelled(cause)}
+    if owner is None or not first:
+        return
+    names = dict.fromkeys(unmet.pod for node in found for cause in node.causes for unmet in _repelled(cause))
+    theirs = ((name, case.state.get("Pod", key_of(name))) for name in names)
+    mine = {name: p for name, p in theirs if p is not None and key_of(name)[0] == namespace and workload(p) == owner}
+    if not first <= mine.keys():
+        return
+    older = [name for name, other in mine.items() if _maker(other) != _maker(pod)]
+    if owner[0] == "Deployment" and older:
+        yield _old_replicas(case, owner[1], older, apart=True)
+        return
+    job = owner[0] == "Job"
+    yield OwnReplicas(
+        owner=f"{owner[0]} {namespace}/{owner[1]}",
+        pods=tuple(mine),
+        apart=True,
+        ends=job,
+        together=job and _together(case, (namespace, owner[1])),
+    )
+
+
+def _repelled(cause: Cause) -> list[Repelled]:
+    return [unmet for unmet in cause.unmet if isinstance(unmet, Repelled)] if isinstance(cause, NodeFilter) else []
+
+
+def _old_replicas(case: Case, deployment: str, pods: Iterable[str], *, apart: bool = False) -> Cause:
+    rolling = _rolling(case, deployment)
+    surge, unavailable = (str(rolling.get(key, "")) for key in _ROLLING)
+    owner = f"Deployment {case.question.key[0]}/{deployment}"
+    return OldReplicas(owner=owner, pods=tuple(dict.fromkeys(pods)), surge=surge, unavailable=unavailable, apart=apart)
 
 
 _SIZE = "leaderworkerset.sigs.k8s.io/size"

@@ -158,9 +158,9 @@ def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
 
 def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """The name of a driver that is there."""
-    drivers = sorted({device.driver for device in lost})
+    drivers = {device.driver for device in lost}
     for literal in found.literals[:1]:
-        for driver in _alike(str(literal.value), drivers, ""):
+        for driver in _alike(str(literal.value), sorted(drivers - {literal.value}), ""):
             changed = text[: literal.start] + _quoted(driver, literal) + text[literal.end :]
             yield Rewrite(f"change driver {literal.value} to {driver}", changed, corrects=True)
 

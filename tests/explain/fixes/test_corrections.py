@@ -66,6 +66,16 @@ def test_the_driver_of_a_class_is_corrected_only_where_it_is_alike() -> None:
     assert "class gpus" not in first("gpu.amd.com")
 
 
+def test_a_driver_that_is_there_is_not_corrected() -> None:
+    """Devices of another driver fail the first condition of a class, those of its own the second."""
+    classes = device_class("gpus", f"device.driver == '{DRIVER}' && {ATTRIBUTE}.type == 'mig'")
+    asked = claim("c", request("r", "gpus"))
+    others = slice_of("dra.net", "node-1", device("nic-0"))
+    answer = explain(classes, node("node-1"), slice_of(DRIVER, "node-1", gpu()), others, asked)
+    said = [*(fix.title for fix in answer.fixes), *answer.notes]
+    assert not any(f"change driver {DRIVER} to {DRIVER}" in text for text in said)
+
+
 @pytest.mark.parametrize(
     ("written", "titles"),
     [
