@@ -12,14 +12,14 @@ _PODS = "kubectl get pods -n NS -o wide"
 
 class OldReplicas(Cause, frozen=True, kw_only=True):
     """The pod is a new replica of a rolling update, and ``pods``, its old replicas, hold the devices; or they keep it
-    ``apart`` from their nodes by anti-affinity."""
+    ``apart`` from their nodes by anti-affinity or a host port."""
 
     page = ReasonPage(
         "rollout-waits",
         "a rolling update waits for its own old replicas",
         "The old replicas of the Deployment hold the devices that the new one needs, or keep it away from their nodes "
-        "by anti-affinity, and the Deployment ends an old one only when a new one is ready: with maxUnavailable 0 that "
-        "never happens.",
+        "by anti-affinity or a host port, and the Deployment ends an old one only when a new one is ready: with "
+        "maxUnavailable 0 that never happens.",
         "kubectl rollout status -n NS deployment/NAME; " + _PODS,
         "Set maxSurge to 0 and maxUnavailable to 1, or use the strategy Recreate.",
         OUTSIDE,
@@ -75,15 +75,15 @@ class OldRevision(Cause, frozen=True, kw_only=True):
 
 class OwnReplicas(Cause, frozen=True, kw_only=True):
     """Other ``pods`` of the same workload hold the devices, or keep the pod ``apart`` from their nodes by
-    anti-affinity. ``ends``: such pods end by themselves (a Job's), so that waiting is the answer; ``together``: unless
-    they wait for each other, as those of a JobSet or an Indexed Job may."""
+    anti-affinity or a host port. ``ends``: such pods end by themselves (a Job's), so that waiting is the answer;
+    ``together``: unless they wait for each other, as those of a JobSet or an Indexed Job may."""
 
     page = ReasonPage(
         "own-replicas",
         "other pods of the same workload hold the devices",
-        "The workload wants more pods than there are devices, or, where they keep apart by anti-affinity, than there "
-        "are nodes. Pods of a Job end, and the next one gets its turn; replicas of other workloads do not end by "
-        "themselves.",
+        "The workload wants more pods than there are devices, or, where anti-affinity or a host port keeps them apart, "
+        "than there are nodes. Pods of a Job end, and the next one gets its turn; replicas of other workloads do not "
+        "end by themselves.",
         _PODS,
         "Wait, if it is a Job; else lower the replicas, ask for fewer devices per pod, or add devices.",
         OUTSIDE,

@@ -139,6 +139,7 @@ def _rollout(state: ClusterState, owned: Owned) -> Act:
     if unhealthy:
         return Act(end=tuple(unhealthy[:fewer]))
     spare = sum(map(available, owned.active)) - (replicas - unavailable)
+    old.sort(key=deletion_rank("ReplicaSet", owned.active))
     return Act(end=tuple(old[: max(min(fewer, spare), 0)]))
 
 

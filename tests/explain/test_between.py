@@ -85,11 +85,14 @@ ANTI = {
 }
 
 
-def apart(name: str, owner: str, where: str | None, kind: str = "ReplicaSet") -> dict[str, Any]:
-    """A pod that wants no other one of its kind on its node."""
-    made = replica(name, owner, kind, where)
+def apart(name: str, owner: str, where: str | None, by: str = "affinity") -> dict[str, Any]:
+    """A pod that is never on a node with another one of its kind."""
+    made = replica(name, owner, where=where)
     made["metadata"]["labels"]["app"] = "web"
-    made["spec"]["affinity"] = ANTI
+    if by == "affinity":
+        made["spec"]["affinity"] = ANTI
+    else:
+        made["spec"]["containers"] = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
     return made
 
 
@@ -107,23 +110,27 @@ def two_nodes() -> list[dict[str, Any]]:
     return [*nodes, *(slice_of("gpu.example.com", name, device("gpu-0")) for name in "ab"), ONE]
 
 
-def test_more_replicas_than_nodes_that_keep_them_apart() -> None:
-    answer = explain(*two_nodes(), *(apart(f"web-{n}", "web-1", n) for n in "ab"), apart("p", "web-1", None))
+@pytest.mark.parametrize("by", ["affinity", "port"])
+def test_more_replicas_than_nodes_that_keep_them_apart(by: str) -> None:
+    others = (apart(f"web-{n}", "web-1", n, by) for n in "ab")
+    answer = explain(*two_nodes(), *others, apart("p", "web-1", None, by))
     assert "2 other pods of Deployment ml/web keep this one away from their nodes" in answer.headline
-    said = [step.text for step in answer.next]
-    assert "lower the replicas of Deployment ml/web to what fits, or add a node" in said
-    assert "add a node without such a pod, or prefer the anti-affinity instead of requiring it" in said
+    if by == "affinity":
+        said = [step.text for step in answer.next]
+        assert "lower the replicas of Deployment ml/web to what fits, or add a node" in said
+        assert "add a node without such a pod, or prefer the anti-affinity instead of requiring it" in said
 
 
-def test_a_rollout_whose_old_replicas_keep_the_new_one_away() -> None:
+@pytest.mark.parametrize("by", ["affinity", "port"])
+def test_a_rollout_whose_old_replicas_keep_the_new_one_away(by: str) -> None:
     """Played on 1.37: with maxSurge 0 and maxUnavailable 1 the controller ends old replicas one by one."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     meta = {"name": "web", "namespace": "ml"}
     spec = {"replicas": 2, "strategy": strategy, "template": {"spec": {"containers": []}}}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
     sets = [revision(f"web-{n}", n) for n in (1, 2)]
-    old = [apart(f"web-{n}", "web-1", n) for n in "ab"]
-    answer = explain(*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None))
+    old = [apart(f"web-{n}", "web-1", n, by) for n in "ab"]
+    answer = explain(*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None, by))
     assert "its 2 old replicas keep the new one away from their nodes" in answer.headline
     assert "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web" in [fix.title for fix in answer.fixes]
 

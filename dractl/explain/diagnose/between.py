@@ -33,7 +33,7 @@ from dractl.reasons.nodes import NodeFilter, PinnedNode
 from dractl.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
 from dractl.reasons.workloads import ClaimEach, HoldersEnded, HoldersTerminating, OldReplicas, OldRevision, OwnReplicas
 from dractl.scheduler.preenqueue import enter
-from dractl.scheduler.rejection import LabelUnmet, Repelled
+from dractl.scheduler.rejection import LabelUnmet, PortTaken, Repelled
 from dractl.scheduler.snapshot import PodInfo
 
 _HARDWARE = ("instance-type", "gpu", "accelerator", "nodepool", "node-pool", "nodegroup")  # labels that tell machines
@@ -58,7 +58,6 @@ def spanning(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
         _terminating,
         _ended,
         _replicas,
-        _kept_apart,
         _twice,
         _unknown_nodes,
         _absent,
@@ -108,9 +107,14 @@ def _ended(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
 
 
 def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
-    """Pods of the same workload that hold what is wanted: a rollout, a queue behind itself, replicas that share."""
+    """Pods of the same workload that are in the way, or hold what is wanted: a rollout, a queue behind itself, replicas
+    that share."""
     pod = case.question.value
     owner = workload(pod)
+    kept = tuple(_kept_apart(case, found, ranked))
+    if kept:
+        yield from kept
+        return
     taken = [cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)]
     if owner is None or not taken or (taken[0] is not ranked[0] and owner[0] != "Deployment"):
         return
@@ -161,14 +165,14 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
 
 
 def _kept_apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
-    """Pods of the same workload whose anti-affinity keeps the pod from their nodes: a rollout, or more replicas than
-    nodes."""
+    """Pods of the same workload whose anti-affinity or host port keeps the pod from their nodes: a rollout, or more
+    replicas than nodes."""
     pod, namespace = case.question.value, case.question.key[0]
     owner = workload(pod)
-    first = {unmet.pod for cause in ranked[:1] for unmet in _repelled(cause)}
+    first = {unmet.pod for cause in ranked[:1] for unmet in _kept_by(cause)}
     if owner is None or not first:
         return
-    names = dict.fromkeys(unmet.pod for node in found for cause in node.causes for unmet in _repelled(cause))
+    names = dict.fromkeys(unmet.pod for node in found for cause in node.causes for unmet in _kept_by(cause))
     theirs = ((name, case.state.get("Pod", key_of(name))) for name in names)
     mine = {name: p for name, p in theirs if p is not None and key_of(name)[0] == namespace and workload(p) == owner}
     if not first <= mine.keys():
@@ -187,8 +191,10 @@ def _kept_apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Caus
     )
 
 
-def _repelled(cause: Cause) -> list[Repelled]:
-    return [unmet for unmet in cause.unmet if isinstance(unmet, Repelled)] if isinstance(cause, NodeFilter) else []
+def _kept_by(cause: Cause) -> list[Repelled | PortTaken]:
+    """The pods that keep the pod from a node."""
+    unmet = cause.unmet if isinstance(cause, NodeFilter) else ()
+    return [one for one in unmet if isinstance(one, Repelled | PortTaken)]
 
 
 def _old_replicas(case: Case, deployment: str, pods: Iterable[str], *, apart: bool = False) -> Cause:

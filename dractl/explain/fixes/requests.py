@@ -75,7 +75,7 @@ def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef
 @fix_once_for(Cause)
 def narrower_all(problem: Problem) -> Iterator[Candidate]:
     """All devices of one NUMA node, or one PCIe root, instead of all of the node."""
-    for verdict, survey in problem.requests():
+    for _, survey in problem.requests():
         written = problem.written(survey.ref)
         if written is None or survey.mode != "All":
             continue
@@ -100,7 +100,6 @@ def narrower_all(problem: Problem) -> Iterator[Candidate]:
                     (patch,),
                     Slot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
                     Preference.RELAX,
-                    effect=f"on {verdict.name}",
                 )
 
 
