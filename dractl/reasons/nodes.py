@@ -237,7 +237,7 @@ def _why_unbound(state: ClusterState, key: Key) -> str:
     if not name:
         return ""
     known = [known for _, known in state.all("StorageClass")]
-    if known and name not in known:
+    if state.listed("StorageClass") and name not in known:
         near = nearest(name, known)
         return f"its StorageClass {name} does not exist" + (f"; there is {near}" if near else "")
     said = event_about(state, value, "ProvisioningFailed")

@@ -121,7 +121,7 @@ class Volumes:
 
     def _resolve(self) -> None:
         """PreFilter of VolumeBinding: podHasPVCs, then GetPodVolumeClaims."""
-        if not self.state.has("PersistentVolumeClaim"):
+        if not self.state.listed("PersistentVolumeClaim"):
             self.known = False
             return
         found: list[Storage] = []
@@ -136,7 +136,7 @@ class Volumes:
         for claim in found:
             if claim.volume and _BOUND in claim.annotations:
                 self.bound.append(claim)
-                self.known = self.known and self.state.has("PersistentVolume")
+                self.known = self.known and self.state.listed("PersistentVolume")
             elif self._waits(claim):
                 self.delayed.append(claim)
             else:
@@ -149,7 +149,7 @@ class Volumes:
         if claim.volume:
             return False
         found = self.state.get("StorageClass", ("", claim.class_name))
-        if found is None and claim.class_name and not self.state.has("StorageClass"):
+        if found is None and claim.class_name and not self.state.listed("StorageClass"):
             self.known = False
             return True
         return text_at(found, "volumeBindingMode") == "WaitForFirstConsumer"

@@ -104,6 +104,20 @@ def test_the_implicit_name_of_a_class_is_recognized(release: str) -> None:
         assert titles(answer)[0] == f"change extended resource {wrong} to {right}"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "effect"),
+    [("nvidia.com/h100", ""), ("gpu.nvidia.com/gpu", ""), ("amd.com/gpu", "if such devices will do")],
+)
+def test_the_resource_of_another_vendor_is_no_misspelling(wrong: str, effect: str) -> None:
+    provided = device_class(DRIVER, f"device.driver == '{DRIVER}'")
+    provided["spec"]["extendedResourceName"] = "nvidia.com/gpu"
+    containers = [{"name": "main", "image": "x", "resources": {"limits": {wrong: "1"}, "requests": {wrong: "1"}}}]
+    subject = pod("p", metadata={"uid": "p"}, spec={"containers": containers})
+    answer = explain("pod/p", provided, node("node-1"), gpus("node-1", "gpu-0"), subject)
+    fix = next(fix for fix in answer.fixes if fix.title == f"change extended resource {wrong} to nvidia.com/gpu")
+    assert fix.effect == effect
+
+
 def test_a_rule_for_every_device_of_a_driver_is_told() -> None:
     spec = {"deviceSelector": {"driver": DRIVER}, "taint": {"key": "drain", "value": "x", "effect": "NoSchedule"}}
     rule = {

@@ -162,6 +162,15 @@ def test_a_bound_volume_that_is_gone() -> None:
     assert "2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)" in found.message
 
 
+def test_a_cluster_that_has_no_storage_class() -> None:
+    """Recorded with 1.37: the claim names a class that does not exist, and the cluster has none at all."""
+    asking = pod("p", spec={"volumes": USES})
+    read = state_of(asking, A, B, claim())
+    state = read.only({"StorageClass": {}, "PersistentVolume": {}})
+    message = Scheduler(state, Features.for_release("1.37")).pod(asking).message
+    assert message == "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
+
+
 @pytest.mark.parametrize("objects", [(), (claim(volume="pv"), storage_class()), (claim(),)])
 def test_without_the_objects_nothing_is_said_of_volumes(objects: tuple[dict[str, Any], ...]) -> None:
     asking = pod("p", spec={"volumes": USES})

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import drop
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.base import Cause
 from dractl.reasons.scheduling import ExtendedResourceUnmapped
 from dractl.scheduler.snapshot import PodInfo
+
+_OF_CLASS = "deviceclass.resource."  # how the implicit name of a class begins
 
 
 @fix_for(ExtendedResourceUnmapped)
@@ -43,13 +45,20 @@ def _renamed(problem: Problem, resource: str, name: str) -> Iterator[Candidate]:
                     path = ("spec", kind, index, "resources", field)
                     operations.append({"op": "move", "from": pointer(*path, resource), "path": pointer(*path, name)})
     if operations:
+        same = _vendor(resource) == _vendor(name) or resource.startswith(_OF_CLASS)
         yield Candidate(
             f"change extended resource {resource} to {name}",
             (Patch(problem.target, tuple(operations)),),
             Slot(Topic.NAME, resource),
-            Preference.CORRECT,
-            corrects=True,
+            Preference.CORRECT if same else Preference.ADAPT,
+            effect="" if same else SUCH,
+            corrects=same,
         )
+
+
+def _vendor(resource: str) -> str:
+    """The domain that a vendor has registered: of gpu.intel.com/i915 and intel.com/gpu it is intel.com."""
+    return ".".join(resource.partition("/")[0].split(".")[-2:])
 
 
 def _removed(problem: Problem, resource: str) -> Iterator[Candidate]:

@@ -175,9 +175,10 @@ def _applied(problem: Problem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     managed = manager(problem.state, fix.changes)
     where = f"change it in {maker}" if maker else managed.advice if managed is not None else ""
     reverted = managed is not None and managed.reverts
+    effects = (*fix.effect.split("; "), *remarks, where if where not in fix.effect else "")  # a part may have remarks
     return replace(
         fix,
-        effect="; ".join(filter(None, (fix.effect, *remarks, where if where not in fix.effect else ""))),
+        effect="; ".join(dict.fromkeys(filter(None, effects))),
         steps=() if reverted else steps(problem.state, problem.question, fix.changes),
         by_hand=maker or (managed.name if managed is not None and reverted else None),
     )
