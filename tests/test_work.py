@@ -38,6 +38,12 @@ def pending(count):
     where = inputs.write(folder / f"{count}.json", explain.source(count))
     return ["explain", "--isolated", "-f", str(where), "pod/train-0"]
 
+def each_of_its_own(name, dump):  # a tenth as many pods: each has fixes, and the cluster after them
+    def pods(count):
+        where = inputs.write(folder / f"{name}-{count}.json", dump(4, count // 10))
+        return ["explain", "--isolated", "-A", "-f", str(where)]
+    return pods
+
 def calls(arguments):
     total = 0
     def count(frame, event, argument):
@@ -72,6 +78,8 @@ for name, make in (
     ("lint --diff", with_findings("diff", "--diff")),
     ("lint --add-ignore", with_findings("add-ignore", "--add-ignore")),
     ("migrate", migrated),
+    ("explain -A", each_of_its_own("busy", lambda nodes, pods: inputs.busy(nodes, pods, pods))),
+    ("explain -A, shapes", each_of_its_own("shapes", inputs.shapes)),
 ):
     calls(make(20))  # imports and compiled selectors are not work for a document
     counts[name] = calls(make(200)), calls(make(400))
@@ -98,7 +106,16 @@ def test_no_more_work_than_recorded(name: str, counted: dict[str, tuple[int, int
     assert counted[name][0] <= 1.1 * CALLS[name]
 
 
-GROWING = (*CALLS, "findings", "lint --fix", "lint --diff", "lint --add-ignore", "migrate")
+GROWING = (
+    *CALLS,
+    "findings",
+    "lint --fix",
+    "lint --diff",
+    "lint --add-ignore",
+    "migrate",
+    "explain -A",
+    "explain -A, shapes",
+)
 
 
 @pytest.mark.parametrize("name", GROWING)

@@ -382,7 +382,8 @@ class Snapshot(Struct, frozen=True):
         kept = before.nodes
         if before.state.all("Node") is not values:
             placed |= {name: [] for (_, name), v in values.items() if name not in kept or kept[name].value is not v}
-        for info in (known[id(value)] for value in pods.values()) if placed.keys() != {""} else ():
+        for value in pods.values() if placed.keys() != {""} else ():
+            info = known[id(value)]
             if info.node_name in placed and not info.ended:
                 placed[info.node_name].append(info)
         nodes = {name: NodeInfo(v, placed[name]) if name in placed else kept[name] for (_, name), v in values.items()}

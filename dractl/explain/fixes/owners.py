@@ -226,8 +226,8 @@ def concerned(state: ClusterState, restarted: Collection[Key], patch: Patch) -> 
         for where, pod in state.all("Pod").items()
         if where[0] == key[0]
         and where not in restarted
-        and not ended(pod)
         and any(text_at(r, "resourceClaimTemplateName") == key[1] for r in maps_at(pod, "spec", "resourceClaims"))
+        and not ended(pod)
     )
     return f"{others} more pod{'s use' if others > 1 else ' uses'} the template" if others else ""
 
@@ -255,8 +255,8 @@ def _waiting(state: ClusterState, template: Key) -> list[Key]:
         key
         for key, pod in state.all("Pod").items()
         if key[0] == template[0]
-        and is_pending(pod)
         and any(text_at(r, "resourceClaimTemplateName") == template[1] for r in maps_at(pod, "spec", "resourceClaims"))
+        and is_pending(pod)
     ]
 
 

@@ -27,10 +27,12 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
         return
+    holding = {key_of(h.pod) for cause in problem.causes for h in holders_of(cause) if h.pod} - {problem.question.key}
+    if not any(workload_target(problem.state.get("Pod", key), key[0]) == owner for key in holding):
+        return
     pods = [key for key, pod in problem.state.all("Pod").items() if workload_target(pod, key[0]) == owner]
-    holding = {h.pod for cause in problem.causes for h in holders_of(cause)}
     others = [key for key in pods if key != problem.question.key]
-    if not any("/".join(key) in holding for key in others) or len(pods) > _MOST:
+    if len(pods) > _MOST:
         return
     wanted: dict[RequestRef, int] = {}
     for _, survey in problem.requests():

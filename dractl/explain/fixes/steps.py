@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, parse_target, patched
-from dractl.cluster.pods import ended
 from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS, controller, workload_target
 from dractl.explain.ask import Question
@@ -272,9 +271,9 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
     does not count those of its suspension (kubernetes pkg/controller/job), which whoever owns it would end."""
     kind = owner.partition("/")[0]
     named, _, rest = words(owner).partition(" ")
-    active = [k for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner and not ended(pod)]
     value = state.get(*parse_target(owner))
-    if kind == "Job" and value is not None and controller(value) is None and set(active) <= set(pods):
+    alone = kind == "Job" and value is not None and controller(value) is None
+    if alone and all(k in pods for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner):
         suspend = f"kubectl patch {named} {rest} -p"
         yield Step(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
         yield Step(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
