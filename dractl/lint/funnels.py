@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cel import EvalError, environment
 from dractl.lint.inventory import Published, TriedDevices
@@ -53,9 +54,8 @@ def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
         yield _sift(run, subject, subject.selectors, inventory.devices)
     for claim in run.claims:
         for request in claim.alternatives:
-            of_class = _of_class(run, inventory, request.device_class)
-            if of_class is not None:
-                yield _sift(run, claim.subject, request.selectors, of_class)
+            if _of_class(run, inventory, request.device_class) is not None:
+                yield _of_request(run, inventory, claim.subject, request)
             elif not inventory.classes:
                 devices = _named(run, inventory, request.selectors)
                 yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
@@ -63,8 +63,9 @@ def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
 
 def candidates(run: Run, claim: Claim, request: Request) -> list[Published]:
     """The devices that a request can get; none if its class is not known."""
-    of_class = None if run.devices is None else _of_class(run, run.devices, request.device_class)
-    return _sift(run, claim.subject, request.selectors, of_class).left if of_class else []
+    if run.devices is None or not _of_class(run, run.devices, request.device_class):
+        return []
+    return _of_request(run, run.devices, claim.subject, request).left
 
 
 @lru_cache(64)  # many requests of a run have the same class
@@ -77,6 +78,22 @@ def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[Published] |
     for selector in selectors:
         devices = _step(run, selector, devices).left
     return devices
+
+
+def _of_request(run: Run, inventory: TriedDevices, subject: Manifest, request: Request) -> Funnel:
+    """The devices of its class that the selectors of a request leave."""
+    texts = tuple(expression.text for expression in request.selectors)
+    found = [_last(run, inventory, request.device_class, texts[: n + 1]) for n in range(len(texts))]
+    steps = [replace(step, expression=own) for step, own in zip(found, request.selectors, strict=True)]
+    left = steps[-1].left if steps else _of_class(run, inventory, request.device_class)
+    return Funnel(subject, steps, left or [])
+
+
+@lru_cache(1024)  # many requests of a run have the same class and selectors
+def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) -> Sieve:
+    """The last of several selectors, after those of a class."""
+    devices = _last(run, inventory, name, texts[:-1]).left if texts[1:] else _of_class(run, inventory, name)
+    return _step(run, Expression(texts[-1], ()), devices or [])
 
 
 def _named(run: Run, inventory: TriedDevices, selectors: Iterable[Expression]) -> list[Published]:

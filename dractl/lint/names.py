@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from dractl.model.nearest import nearest
 
+_SHOWN = 24  # names that one sentence lists
+
 
 def meant(name: str, known: Iterable[str], lead: str) -> str:
     """The known name that was probably meant, else all of them; the part before the last slash counts little."""
@@ -14,4 +16,5 @@ def meant(name: str, known: Iterable[str], lead: str) -> str:
     near = nearest(name.rpartition("/")[2], by_last)
     if near:
         return f"did you mean {nearest(name, by_last[near], alike=0)}?"
-    return f"{lead} {', '.join(keys) or 'none'}"
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+    return f"{lead} {', '.join(keys[:_SHOWN]) or 'none'}{more}"

@@ -15,6 +15,7 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device 
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 from dractl.lint.advice import Advice
 from dractl.lint.model import Run
@@ -28,6 +29,7 @@ def check(run: Run) -> Iterator[Advice]:
     if run.devices is None or not run.devices.classes:
         return
     known = run.class_names | set(run.devices.classes)
+    near = cache(lambda name: meant(name, known, "the classes are"))
     for claim in run.claims:
         for request in claim.alternatives:
             name = request.device_class
@@ -36,6 +38,6 @@ def check(run: Run) -> Iterator[Advice]:
                     claim.subject,
                     (*request.path, "deviceClassName"),
                     f"unknown device class {name}",
-                    help=meant(name, known, "the classes are"),
+                    help=near(name),
                     confidence="likely",
                 )
