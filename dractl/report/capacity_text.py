@@ -71,8 +71,10 @@ def devices(
 
 def _totals(lines: Sequence[Cells], release: str) -> str:
     nodes = len({line[0] for line in lines})
-    count, free, held = (sum(int(line[column]) for line in lines) for column in (3, 4, 5))
-    said = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {free} free, {held} held"
+    count, *parts = (sum(int(line[column]) for line in lines) for column in range(3, 8))
+    states = zip(parts, ("free", "held", _OUT_OF_SERVICE.lower(), _UNKNOWN.lower()), strict=True)
+    told = ", ".join(f"{number} {state}" for number, state in states if number or state in ("free", "held"))
+    said = f"{plural(count, 'device')} on {plural(nodes, 'node')}: {told}"
     return f"{said}{'':4}Kubernetes {release}" if release else said
 
 

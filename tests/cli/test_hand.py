@@ -62,6 +62,17 @@ def test_devices_ends_with_totals_and_leaves_out_a_column_of_zeros(capsys: pytes
     assert said(capsys, "devices", "-f", CAPACITY, "-v") == said(capsys, "devices", "-f", CAPACITY, "-o", "wide")
 
 
+def test_totals_name_the_devices_that_are_out_of_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(
+        "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: flaky}\nspec:\n"
+        "  deviceSelector: {driver: gpu.nvidia.com}\n  taint: {key: example.com/flaky, effect: NoSchedule}\n"
+    )
+    gates = ("--kubernetes-version", "1.37")
+    out, _ = said(capsys, "devices", "--hardware", "2xH100*2", "-f", str(rule), "--driver", "gpu.nvidia.com", *gates)
+    assert "4 devices on 2 nodes: 0 free, 0 held, 4 out of service" in out
+
+
 def test_numbers_are_whole_on_a_narrow_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
