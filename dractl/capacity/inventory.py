@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -25,6 +26,7 @@ PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
 # Attributes by which drivers name the model, the most telling first (their catalogues have the sources).
 _MODELS = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
+_KINDS = 256  # of devices, whose attributes are remembered
 _OUT_OF_SERVICE = ("NoSchedule", "NoExecute")
 
 
@@ -86,7 +88,7 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
     index = Devices(state, slices)
     held = Held.of(state, features).devices
-    matching = _Classes(state.classes, features)
+    matching, amounts = _Classes(state.classes, features), _Amounts(held)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
@@ -118,14 +120,14 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
                 taken = _state(identity, device, held, usable=row.usable, blocked=device.name in blocked)
                 if taken == "free" and not whole:
                     taken = "unknown"
-                devices.append(_device(identity, device, item, taken, index, held, matching))
+                devices.append(_device(identity, device, item, taken, index, amounts, matching))
         for item in found:
             if item not in newest:
                 for device in item.spec.devices:
                     if device.name not in published:
                         published.add(device.name)
                         identity = DeviceID(*key, device.name)
-                        devices.append(_device(identity, device, item, "stale", index, held, matching))
+                        devices.append(_device(identity, device, item, "stale", index, amounts, matching))
         devices += [
             DeviceRow(identity, row.node, _unpublished(identity, moved), holders=index.holders([identity]))
             for identity in sorted(DeviceID(*key, name) for name in allocated.get(key, frozenset()) - published)
@@ -261,7 +263,7 @@ def _device(
     item: ResourceSlice,
     state: State,
     index: Devices,
-    held: AllocatedState,
+    amounts: _Amounts,
     matching: _Classes,
 ) -> DeviceRow:
     root, numa = _attribute(device, PCIE_ROOT), _attribute(device, NUMA_NODE)
@@ -273,7 +275,7 @@ def _device(
         _model(device),
         root if isinstance(root, str) else None,
         numa if isinstance(numa, int) else None,
-        _amounts(identity, device, held),
+        amounts.of(identity, device),
         index.holders([identity]) if state in ("held", "shared", "stale") else (),
         taints=tuple(f"{t.key}={t.value or ''}:{t.effect}".replace("=:", ":") for t in device.taints),
     )
@@ -287,16 +289,39 @@ def _attribute(device: Device, name: str) -> object:
 
 
 def _model(device: Device) -> str | None:
-    named = {name.rpartition("/")[2]: name for name in device.attributes}
-    values = (device.attributes[named[name]].value for name in _MODELS if name in named)
+    values = (device.attributes[name].value for name in _naming(tuple(device.attributes)))
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
-def _amounts(identity: DeviceID, device: Device, held: AllocatedState) -> tuple[Amount, ...]:
-    consumed: Mapping[str, Quantity] = held.capacity.get(identity, {})
-    return tuple(
-        Amount.of(name, capacity.value, consumed.get(name, Quantity())) for name, capacity in device.capacity.items()
-    )
+@lru_cache(_KINDS)
+def _naming(attributes: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the attributes of a device those that name its model, the most telling first."""
+    named = {name.rpartition("/")[2]: name for name in attributes}
+    return tuple(named[name] for name in _MODELS if name in named)
+
+
+class _Amounts:
+    """What is left of the capacities of devices; of those that are alike, and of which nothing is consumed, once."""
+
+    def __init__(self, held: AllocatedState) -> None:
+        self._held = held.capacity
+        self._untouched: dict[str, tuple[Amount, ...]] = {}
+
+    def of(self, identity: DeviceID, device: Device) -> tuple[Amount, ...]:
+        consumed = self._held.get(identity)
+        if consumed is not None:
+            return self._left(device, consumed)
+        written = repr(device.mapping.get("capacity"))
+        if written not in self._untouched:
+            self._untouched[written] = self._left(device, {})
+        return self._untouched[written]
+
+    @staticmethod
+    def _left(device: Device, consumed: Mapping[str, Quantity]) -> tuple[Amount, ...]:
+        return tuple(
+            Amount.of(name, capacity.value, consumed.get(name, Quantity()))
+            for name, capacity in device.capacity.items()
+        )
 
 
 class _Classes:

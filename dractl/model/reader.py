@@ -57,7 +57,7 @@ class Reader:
     def __init__(self, value: object, path: Path = ()) -> None:
         if value is None:
             value = {}
-        if not isinstance(value, Mapping):
+        if not isinstance(value, (dict, Mapping)):  # dict first: to ask an abstract class takes five times as long
             raise DecodeError(path, f"must be a map, not {_word(value)}")
         self.mapping: Mapping[str, Any] = value
         self.path = path
