@@ -65,7 +65,7 @@ class Devices:
         if self._claims is None:
             self._claims = {}
             for key, claim in self.state.all("ResourceClaim").items():
-                for pool in dict.fromkeys((d.driver, d.pool) for d in _devices_of(claim)):
+                for pool in dict.fromkeys((text_at(r, "driver"), text_at(r, "pool")) for r in _results(claim)):
                     self._claims.setdefault(pool, []).append(key)
         return self._claims
 
@@ -74,7 +74,7 @@ class Devices:
         if pool not in self._held:
             named = self._held[pool] = dict[str, list[Key]]()
             for key in self.held.get(pool, ()):
-                for device in _devices_of(self.state.get("ResourceClaim", key)):
+                for device in map(result_device, _results(self.state.get("ResourceClaim", key))):
                     if (device.driver, device.pool) == pool:
                         named.setdefault(device.device, []).append(key)
         return self._held[pool]
@@ -143,10 +143,10 @@ def is_left_over(state: ClusterState, holder: Holder) -> bool:
     return state.get("Pod", key_of(holder.pod)) is not None or bool(text_at(claim, "metadata", "deletionTimestamp"))
 
 
-def _devices_of(claim: Raw | None) -> Iterator[DeviceID]:
-    for result in maps_at(claim, "status", "allocation", "devices", "results"):
-        if result.get("adminAccess") is not True:
-            yield result_device(result)
+def _results(claim: Raw | None) -> list[Raw]:
+    """The results of a claim, except those with adminAccess."""
+    results = maps_at(claim, "status", "allocation", "devices", "results")
+    return [result for result in results if result.get("adminAccess") is not True]
 
 
 def result_device(result: Raw) -> DeviceID:

@@ -327,16 +327,18 @@ def _unnameable(value: Mapping[str, Any], fine: set[str]) -> Path | None:
 
 
 def _names(value: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
-    if value.get("kind") == "ResourceSlice":
-        for index, device in enumerate(list_at(value, "spec", "devices")):
-            if isinstance(device, dict):
-                yield ("spec", "devices", index, "name"), device.get("name")
-    for path in _NAMES_OF_SLICES if value.get("kind") == "ResourceSlice" else _NAMES:
+    published = value.get("kind") == "ResourceSlice"
+    for index, device in enumerate(list_at(value, "spec", "devices") if published else ()):
+        if isinstance(device, dict):
+            yield ("spec", "devices", index, "name"), device.get("name")
+    metadata = map_at(value, "metadata")
+    for key in ("name", "generateName", "namespace"):
+        yield ("metadata", key), metadata.get(key)
+    for path in _NAMES_OF_SLICES if published else ():
         yield path, at(value, *path)
 
 
-_NAMES: Final[tuple[Path, ...]] = (("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace"))
-_NAMES_OF_SLICES: Final = (*_NAMES, ("spec", "driver"), ("spec", "nodeName"), ("spec", "pool", "name"))
+_NAMES_OF_SLICES: Final[tuple[Path, ...]] = (("spec", "driver"), ("spec", "nodeName"), ("spec", "pool", "name"))
 
 
 def _no_name(document: Document, path: Path) -> InputError:
