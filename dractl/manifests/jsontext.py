@@ -72,11 +72,9 @@ def _shared(item: Any, seen: dict[Any, Any]) -> Any:
         if isinstance(own := device.get("name"), str):
             device["name"] = intern(own)
         parts = device.get("basic", device)  # in v1beta1
-        if not isinstance(parts, dict):
-            continue
-        capacity, attributes = parts.get("capacity"), parts.get("attributes")
-        if isinstance(capacity, dict):
+        if isinstance(capacity := at(parts, "capacity"), dict):
             parts["capacity"] = seen.setdefault(encode(capacity), capacity)
+        attributes = at(parts, "attributes")
         for name, value in attributes.items() if isinstance(attributes, dict) else ():
             if type(value) is dict and len(value) == 1:
                 [(kind, content)] = value.items()
