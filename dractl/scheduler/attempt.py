@@ -40,6 +40,7 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.scheduler.volumes import Volumes
 
 _Filtered = dict[object, tuple[Raw, NodeFilters, "_Refused"]]
+_Known = dict[tuple[str, frozenset[str]], dict[NodeInfo, "Rejection | None"]]
 
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
@@ -114,12 +115,12 @@ class Scheduler:
         # What the node filters said of a pod stays true as long as pods and nodes are the same.
         self.snapshot: Snapshot
         self.filtered: _Filtered
-        self._older: _Filtered
+        self._refused: _Known = {} if before is None else before._refused
         if before is not None and _same(before.state, state, *_FILTER_KINDS):
-            self.snapshot, self.filtered, self._older = before.snapshot, before.filtered, before._older
+            self.snapshot, self.filtered = before.snapshot, before.filtered
         else:
             self.snapshot = Snapshot.of(state, None if before is None else before.snapshot)
-            self.filtered, self._older = {}, {} if before is None else before.filtered
+            self.filtered = {}
         if before is None:
             self.allocator = Allocator(self.slices, state.classes, state=self.held.devices, features=features)
         else:
@@ -233,9 +234,8 @@ class Scheduler:
         known = self.filtered.get((id(value), delegated))
         if known is None or known[0] is not value:
             filters = NodeFilters(self.snapshot, pod, self.features, delegated=delegated)
-            older = self._older.get((id(value), delegated))
-            refused = _Refused(filters, None if older is None or older[0] is not value else older[2])
-            known = self.filtered[id(value), delegated] = value, filters, refused
+            alike = self._refused.setdefault((filters.read, delegated), {}) if filters.local else {}
+            known = self.filtered[id(value), delegated] = value, filters, _Refused(filters, alike)
         return known[1], known[2]
 
     def _names_read(self, claims: tuple[PodClaim, ...]) -> frozenset[str] | None:
@@ -341,22 +341,26 @@ class Scheduler:
 
 
 class _Refused(dict[str, "Rejection | None"]):
-    """By name of a node the first filter that refuses it; asked when it is first wanted. ``older`` is the same before a
-    change: it still holds for a node that is the same where the node alone decides."""
+    """By name of a node the first filter that refuses it; asked when it is first wanted. ``known`` is the same by node,
+    of pods that are the same to the filters, where the node alone decides: before and after a change."""
 
-    def __init__(self, filters: NodeFilters | None = None, older: _Refused | None = None) -> None:
+    def __init__(
+        self, filters: NodeFilters | None = None, known: dict[NodeInfo, Rejection | None] | None = None
+    ) -> None:
         super().__init__()
         self.nodes: Mapping[str, NodeInfo] = {} if filters is None else filters.snapshot.nodes
         self.filters = filters
-        self.local = filters is not None and filters.local
-        self._older = older if older is not None and older.local and self.local else None
+        self._known: dict[NodeInfo, Rejection | None] = {} if known is None else known
 
     def __missing__(self, name: str) -> Rejection | None:
-        node, older, found = self.nodes.get(name), self._older, None
-        if older is not None and name in older and older.nodes.get(name) is node:
-            found = older[name]
-        elif self.filters is not None and node is not None:
-            found = self.filters.first(node)
+        node, found = self.nodes.get(name), None
+        if self.filters is not None and node is not None:
+            if self.filters.pod.node_name == name:  # it is not in its own way
+                found = self.filters.first(node)
+            elif node in self._known:
+                found = self._known[node]
+            else:
+                found = self._known[node] = self.filters.first(node)
         self[name] = found
         return found
 

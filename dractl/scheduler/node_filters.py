@@ -78,6 +78,13 @@ class NodeFilters:
         pod = self.pod
         return not (pod.spread or pod.affinity or pod.anti_affinity or self.volumes.names or self.snapshot.repels)
 
+    @property
+    def read(self) -> str:
+        """All of a pod that decides whether a node refuses it, where these filters are :attr:`local`."""
+        pod = self.pod
+        placed = pod.node_name, pod.node_selector, pod.node_affinity
+        return repr((pod.requests, pod.tolerations, pod.host_ports, *placed))
+
     def without(self, pods: Sequence[PodInfo]) -> NodeFilters:
         """The same filters as if some pods were not there."""
         return NodeFilters(self.snapshot.without(pods), self.pod, self.features, delegated=self.delegated)
