@@ -140,8 +140,10 @@ def _space(text: str, place: int) -> int:
 
 
 def _value(text: str, place: int) -> tuple[Any, int]:
+    whole = len(text) >= _LARGE and not place
+    deep = whole and brackets_nest_deeply(text)  # before the value takes its memory
     try:
-        listed = _list(text) if len(text) >= _LARGE and not place else None
+        listed = _list(text) if whole else None
         value, end = _DECODER.raw_decode(text, place) if listed is None else (listed, len(text))
     except json.JSONDecodeError as error:
         raise NotJson(error.msg[:1].lower() + error.msg[1:], error.pos) from None
@@ -150,7 +152,7 @@ def _value(text: str, place: int) -> tuple[Any, int]:
     except RecursionError:
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place) from None
     # Strings with brackets can make the quick test fail; then the value itself is measured.
-    if brackets_nest_deeply(text, place, end) and _nests_deeply(value):
+    if (brackets_nest_deeply(text, place, end) if listed is None else deep) and _nests_deeply(value):
         raise NotJson(f"nested more than {MAX_DEPTH} levels deep", place)
     if listed is None and _SURROGATE_ESCAPE.search(text, place, end):
         value = _without_surrogates(value)

@@ -50,17 +50,22 @@ def _word(value: object) -> str:
 
 
 class Reader:
-    """A mapping in an object, and its path."""
+    """A mapping in an object, and its path; of one in a list the path of the list and the ``index``."""
 
-    __slots__ = ("mapping", "path")
+    __slots__ = ("above", "index", "mapping")
 
-    def __init__(self, value: object, path: Path = ()) -> None:
+    def __init__(self, value: object, path: Path = (), index: int | None = None) -> None:
+        self.above = path
+        self.index = index
         if value is None:
             value = {}
         if not isinstance(value, (dict, Mapping)):  # dict first: to ask an abstract class takes five times as long
-            raise DecodeError(path, f"must be a map, not {_word(value)}")
+            raise DecodeError(self.path, f"must be a map, not {_word(value)}")
         self.mapping: Mapping[str, Any] = value
-        self.path = path
+
+    @property
+    def path(self) -> Path:
+        return self.above if self.index is None else (*self.above, self.index)
 
     def _wrong(self, name: str, expected: str, value: object) -> DecodeError:
         return DecodeError((*self.path, name), f"must be {expected}, not {_word(value)}")
@@ -149,7 +154,7 @@ class Reader:
     def each(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
         """The results of ``read`` for every item of the list at ``name``."""
         listed, path = self.raw_list(name), (*self.path, name)
-        return tuple([read(Reader(value, (*path, index))) for index, value in enumerate(listed)]) if listed else ()
+        return tuple([read(Reader(value, path, index)) for index, value in enumerate(listed)]) if listed else ()
 
     def lazy(self, name: str, read: Callable[[Reader], T]) -> LazyMap[T]:
         """The map at ``name``, whose values ``read`` converts on first use."""

@@ -110,28 +110,29 @@ class Device:
     Two devices are equal if their mappings are.
     """
 
-    __slots__ = ("_parts", "_path", "mapping", "name")
+    __slots__ = ("_index", "_parts", "_path", "mapping", "name")
 
-    def __init__(self, mapping: Mapping[str, Any], path: Path = ()) -> None:
+    def __init__(self, mapping: Mapping[str, Any], path: Path = (), index: int | None = None) -> None:
+        self.mapping = mapping
+        self._path = path
+        self._index = index
         name = mapping.get("name")
         if not isinstance(name, str):
             if name is not None:
-                raise DecodeError((*path, "name"), "must be a string")
+                raise DecodeError((*Reader(mapping, path, index).path, "name"), "must be a string")
             name = ""
         self.name: str = name
-        self.mapping = mapping
-        self._path = path
         self._parts: dict[str, Any] | None = None
 
     @classmethod
     def read(cls, r: Reader) -> Device:
-        return cls(r.mapping, r.path)
+        return cls(r.mapping, r.above, r.index)
 
     def _part(self, name: str, read: Callable[[Reader], T]) -> T:
         if self._parts is None:
             self._parts = {}
         if name not in self._parts:
-            self._parts[name] = read(Reader(self.mapping, self._path))
+            self._parts[name] = read(Reader(self.mapping, self._path, self._index))
         part: T = self._parts[name]
         return part
 

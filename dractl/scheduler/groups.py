@@ -73,9 +73,11 @@ class Held(Struct, frozen=True):
         claims = state.all("ResourceClaim")
         gone, new = exchanged({} if before is None else before.claims, claims)
         known = {} if before is None else before.known
+        alike: dict[frozenset[object], frozenset[object]] = {}
         for value in new:
             own = _plain(value) or AllocatedState.of_claim(state.decode(value), features)
-            known[id(value)] = value, own, _by_pool(own)
+            pools = {pool: alike.setdefault(used, used) for pool, used in _by_pool(own).items()}
+            known[id(value)] = value, own, pools
         if before is not None and all(known[id(value)][1] is _NOTHING for value in (*gone, *new)):
             return cls(before.devices, before.in_use, known, claims)
         parts: list[AllocatedState] = []
@@ -138,6 +140,7 @@ class Groups:
                 self.reachable.append(item)
         self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
         self._last: dict[str, _Signature] = {}
+        self._alike: dict[frozenset[str], frozenset[str]] = {}
         self._unused: dict[tuple[int, frozenset[str] | None], _Unused] = {}
 
     def key(self, node: Raw, names: frozenset[str] | None, in_use: InUse) -> Hashable:
@@ -180,13 +183,12 @@ class Groups:
             if like is None or differ is None:
                 found = self._last[item.spec.driver] = _Signature(item, _unread(item), {})
             else:
-                found = _Signature(item, like.unread, {}, like, differ)
+                found = _Signature(item, like.unread, {}, like, self._alike.setdefault(differ, differ))
             self.known[id(item)] = found
+        if found.like is not None and names is not None and found.differ.isdisjoint(names):
+            return self._signature(found.like.item, names)
         if names not in found.read:
-            if found.like is not None and names is not None and found.differ.isdisjoint(names):
-                found.read[names] = self._signature(found.like.item, names)
-            else:
-                found.read[names] = hash((found.unread, _values(item, names)))
+            found.read[names] = hash((found.unread, _values(item, names)))
         return found.read[names]
 
 
