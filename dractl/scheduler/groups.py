@@ -76,8 +76,8 @@ class Held(Struct, frozen=True):
         alike: dict[frozenset[object], frozenset[object]] = {}
         for value in new:
             own = _plain(value) or AllocatedState.of_claim(state.decode(value), features)
-            pools = {pool: alike.setdefault(used, used) for pool, used in _by_pool(own).items()}
-            known[id(value)] = value, own, pools
+            held = {pool: alike.setdefault(used, used) for pool, used in _by_pool(own).items()}
+            known[id(value)] = value, own, held
         if before is not None and all(known[id(value)][1] is _NOTHING for value in (*gone, *new)):
             return cls(before.devices, before.in_use, known, claims)
         parts: list[AllocatedState] = []
