@@ -43,6 +43,7 @@ _Filtered = dict[object, tuple[Raw, NodeFilters, "_Refused"]]
 _Known = dict[tuple[str, frozenset[str]], dict[NodeInfo, "Rejection | None"]]
 
 
+_VERDICTS = 4096  # that are kept from one attempt to the next
 CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"
 TIMED_OUT = "timed out trying to allocate devices"
@@ -215,7 +216,7 @@ class Scheduler:
         self._asked = names
         decoded = self.state.decode(pod.value) if mapped and pod is not None else None
         verdicts = []
-        known: dict[Hashable, Verdict | None] = {}
+        known = {} if mapped or not open_claims else self._known(open_claims, names)
         for name, node in self.nodes.items():
             if among is not None and name not in among:
                 continue
@@ -227,6 +228,19 @@ class Scheduler:
                 group = (group, None if special is None or special.claim is None else repr(special.claim.spec))
             verdicts.append(self._node(name, node, rejections, allocated, here, group, known))
         return self._conclude(pod, claims, tuple(verdicts), delegated, mapped=mapped)
+
+    def _known(self, claims: tuple[PodClaim, ...], names: frozenset[str] | None) -> dict[Hashable, Verdict | None]:
+        """Verdicts on claims by key of the node: those of all clusters with the same slices and classes, where the
+        key of a node tells all that is in use there."""
+        if not self._groups.apart:
+            return {}
+        asked = names, tuple((c.full_name, repr(c.claim and c.claim.spec)) for c in claims)
+        shared, classes = self._groups.verdicts, self.state.all("DeviceClass")
+        if sum(len(known) for _, known in shared.values()) > _VERDICTS:
+            shared.clear()
+        if asked not in shared or shared[asked][0] is not classes:
+            shared[asked] = classes, {}
+        return shared[asked][1]
 
     def _filters(self, pod: PodInfo, delegated: frozenset[str]) -> tuple[NodeFilters, _Refused]:
         """The filters for a pod, and the first one that refuses each node."""

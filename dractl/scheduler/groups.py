@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.allocation import AllocatedState, DeviceID, Features
+from dractl.allocation import AllocatedState, DeviceID, Features, Verdict
 from dractl.allocation.nodes import some_term_matches
 from dractl.cel import Program
 from dractl.cluster.state import ClusterState, Key, at, map_at, text_at
@@ -139,6 +139,9 @@ class Groups:
             else:
                 self.reachable.append(item)
         self.spread = {pool for pool, nodes in pools.items() if len(nodes) > 1}
+        self.apart = not (self.reachable or self.spread)  # no node's devices depend on what other nodes use
+        # By question, with the classes, and by key of the node.
+        self.verdicts: dict[Hashable, tuple[object, dict[Hashable, Verdict | None]]] = {}
         self._last: dict[str, _Signature] = {}
         self._alike: dict[frozenset[str], frozenset[str]] = {}
         self._unused: dict[tuple[int, frozenset[str] | None], _Unused] = {}
