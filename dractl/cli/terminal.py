@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 ColorChoice = Literal["auto", "always", "never"]
+_LONGEST = 4_000  # characters of a message, which may quote what was typed
 
 
 class _Choices:
@@ -118,6 +119,8 @@ def complain(message: str, *, hint: str | None = None) -> None:
 
 
 def _say(label: str, style: str, message: str) -> None:
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}... ({len(message):,} characters)"
     lines = "\n".join(map(printable, message.split("\n")))
     try:
         print(f"{paint(label, style, sys.stderr)} {lines}", file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 Every file of a pack that is not the built-in one is decoded before any of it is used.
 """
 
+import os
 import re
 import zipfile
 from functools import cache
@@ -42,8 +43,7 @@ def use(path: str | None) -> tuple[str, ...]:
                 chosen = _checked(other)
         except Damaged as error:
             said.append(f"the installed dractl-facts cannot be used ({error}); the built-in facts are used instead")
-    if CHOICE.pack is not None and CHOICE.pack != chosen:
-        forget()
+    forget()
     CHOICE.pack, CHOICE.path, CHOICE.said = chosen, path, tuple(said)
     return CHOICE.said
 
@@ -65,9 +65,9 @@ def _installed() -> Path | None:
 
 def _named(path: str, own: Pack) -> Pack:
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(path):  # False, too, for a name that is too long and in a folder that may not be read
         return _in(place, path)
-    if not place.is_file():
+    if not os.path.isfile(path):
         raise Damaged("there is no such file or folder")
     if place.suffix == ".json":
         return _with_driver(place, own)

@@ -57,13 +57,15 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
 def plan(inputs: Inputs, start: str, to: str) -> Plan:
     """What each step of an upgrade changes. Raises UsageError."""
     releases = path_of(start, to)
-    targets = [Target.of(release, gates_of(release, inputs.gates)) for release in releases]
+    gates = {release: gates_of(release, inputs.gates) for release in releases}
+    targets = [Target.of(release, gates[release]) for release in releases]
+    features = [Features.for_release(release, gates[release]) for release in releases]
     items = server.merged((*inputs.manifests, *stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.Said] = {}
     state, written = _together(inputs)
     placing = Placing(state, written) if state.has("ResourceSlice") else None
-    placed = [placing.outcomes(state, _features(target)) for target in targets] if placing is not None else []
+    placed = [placing.outcomes(state, each) for each in features] if placing is not None else []
     steps = []
     for number, (before, after) in enumerate(pairwise(targets)):
         found = [*server.differences(items, before, after, namespaces, answers)]
@@ -90,7 +92,7 @@ def plan(inputs: Inputs, start: str, to: str) -> Plan:
         upgraded[name] = " or ".join(change.start), change.to
         state, found = _driver_step(state, change, inputs, target, notes)
         if placing is not None:
-            later = placing.outcomes(state, _features(target))
+            later = placing.outcomes(state, features[-1])
             found += placing.differences(outcomes, later)
             outcomes = later
         found += known.of_driver(name, text.rpartition("..")[2])
@@ -203,7 +205,7 @@ def _driver_step(
 
 
 def _nodes(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 and names[0] else f"{len(names)} nodes"
+    return (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"  # "": of no single node
 
 
 def _holders(state: ClusterState) -> dict[str, list[str]]:
@@ -220,15 +222,6 @@ def _together(inputs: Inputs) -> tuple[ClusterState, ClusterState]:
     """The cluster with the objects of the manifests, and these alone."""
     written = sources.of_objects(item.value for item in inputs.manifests)
     return inputs.state.merged(written), written
-
-
-def _features(target: Target) -> Features:
-    return Features.for_release(target.release, {gate: gate in target.gates for gate in GATES if _free(gate, target)})
-
-
-def _free(gate: str, target: Target) -> bool:
-    found = stage(gate, target.release)
-    return found is not None and (gate in target.gates) != found.default
 
 
 def gates_of(release: str, gates: Mapping[str, bool]) -> dict[str, bool]:

@@ -91,6 +91,16 @@ def test_the_next_version_is_predicted_from_present_slices(
     assert compared >= 8 * WHOLE
 
 
+def test_capacities_stay_and_are_not_made_up() -> None:
+    """25.12 and 0.4 publish the memory of a GPU alike (dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go)."""
+    memory = {"memory": {"value": "80Gi"}}
+    devices = [{"name": "gpu-0", "capacity": memory}, {"name": "gpu-1"}]
+    slices = slices_of("gpu.nvidia.com", {"slices": [{"devices": devices}]})
+    found = devices_of(drivers.predicted(slices, "gpu.nvidia.com", "25.12", "0.4").slices)
+    assert found["gpu-0"]["capacity"] == memory
+    assert "capacity" not in found["gpu-1"]
+
+
 def test_slices_tell_the_versions_that_may_have_published_them(whole: Path) -> None:
     for name, old_folder, start, new_folder, to in STEPS:
         for folder, version in ((old_folder, start), (new_folder, to)):

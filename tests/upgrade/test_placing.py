@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from dractl.allocation.features import Features
+from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import Inputs, plan
+from dractl.upgrade.placing import difference, emptied, outcome, subjects
+from dractl.upgrade.upgrade import gates_of
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 BASE = (
@@ -16,8 +20,10 @@ BASE = (
 )
 
 
-def told(*objects: dict[str, Any], start: str, to: str) -> list[tuple[str, str, tuple[str, ...]]]:
-    found = plan(Inputs((), state_of(*BASE, *objects)), start, to)
+def told(
+    *objects: dict[str, Any], start: str, to: str, gates: dict[str, bool] | None = None
+) -> list[tuple[str, str, tuple[str, ...]]]:
+    found = plan(Inputs((), state_of(*BASE, *objects), gates or {}), start, to)
     told_of = [one for step in found.steps for one in step.findings if one.code != "known-problem"]
     return [(one.code, one.level, one.objects) for one in told_of]
 
@@ -54,3 +60,110 @@ def test_pods_that_want_the_same_are_one_finding() -> None:
 def test_nothing_is_told_where_nothing_changes() -> None:
     waiting = (claim("c", request("r", "gpu")), pod("p", {"name": "d", "resourceClaimName": "c"}))
     assert told(*waiting, start="1.34", to="1.37") == []
+
+
+@pytest.mark.parametrize("gates", [{}, {"DRADeviceTaints": True}])
+def test_the_gates_that_a_cluster_sets_are_those_of_each_release(gates: dict[str, bool]) -> None:
+    """DRADeviceTaints: alpha in 1.33, on by default since 1.36 (pkg/features/kube_features.go)."""
+    taint = {"key": "sick", "effect": "NoSchedule"}
+    tainted = slice_of("sick.example.com", "node-1", device("s0", taints=[taint]))
+    objects = (
+        device_class("sick", "device.driver == 'sick.example.com'"),
+        tainted,
+        claim("c", request("r", "sick")),
+        pod("p", {"name": "d", "resourceClaimName": "c"}),
+    )
+    found = told(*objects, start="1.35", to="1.36", gates=gates)
+    assert (("no-longer-fits", "breaks", ("Pod/ml/p",)) in found) is not bool(gates)
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "kept"),
+    [
+        ("1.34", {"DRAAdminAccess": False}, {"DRAAdminAccess": False}),
+        ("1.36", {"DRAAdminAccess": False}, {}),  # locked
+        ("1.36", {"DRAAdminAccess": True}, {"DRAAdminAccess": True}),
+        ("1.33", {"DRAConsumableCapacity": True}, {}),  # came with 1.34
+        ("1.33", {"AllAlpha": True, "AllBeta": False}, {"AllAlpha": True, "AllBeta": False}),
+    ],
+)
+def test_a_gate_counts_in_the_releases_that_have_it_and_let_it_be_set(
+    release: str, gates: dict[str, bool], kept: dict[str, bool]
+) -> None:
+    assert gates_of(release, gates) == kept
+
+
+def nodes(**devices: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Nodes with devices of gpu.example.com."""
+    slices = [slice_of("gpu.example.com", name, *map(device, names)) for name, names in devices.items()]
+    return [device_class("gpu", "device.driver == 'gpu.example.com'"), *map(node, devices), *slices]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ({"a": ()}, {"a": ("g",)}, ("fits-now", "changes", "fits now, on a; before: 0/1 nodes are available")),
+        ({"a": ("g",)}, {"a": ()}, ("no-longer-fits", "breaks", "no longer fits: 0/1 nodes are available")),
+        (
+            {"a": ()},
+            {"a": (), "b": ()},
+            ("other-message", "info", "still does not fit; kube-scheduler says now: 0/2 nodes are available"),
+        ),
+        ({"a": ()}, {"a": ()}, None),
+        ({"a": ("g",), "b": ("g",)}, {"a": ("g",), "b": ()}, ("other-nodes", "changes", "fits no longer on b")),
+        ({"a": ("g",), "b": ()}, {"a": ("g",), "b": ("g",)}, ("other-nodes", "changes", "fits also on b")),
+        (
+            {"a": ("g",), "b": ()},
+            {"a": (), "b": ("g",)},
+            ("other-nodes", "changes", "fits no longer on a and also on b"),
+        ),
+        (
+            {"a": ("g",)},
+            {"a": ("h",)},
+            ("other-devices", "changes", "on a it gets r: gpu.example.com/a/h instead of r: gpu.example.com/a/g"),
+        ),
+        ({"a": ("g",)}, {"a": ("g",)}, None),
+    ],
+)
+def test_what_differs_between_two_outcomes(
+    before: dict[str, tuple[str, ...]], after: dict[str, tuple[str, ...]], said: tuple[str, str, str] | None
+) -> None:
+    asked = (claim("c", request("r", "gpu")), pod("p", {"name": "d", "resourceClaimName": "c"}))
+    features = Features.for_release("1.37")
+    states = [state_of(*nodes(**each), *asked) for each in (before, after)]
+    found = difference(*(outcome(Scheduler(each, features), subjects(each, state_of())[0]) for each in states))
+    if said is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found[:2] == said[:2]
+        assert found[2].startswith(said[2])
+
+
+def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
+    """A claim made for a pod (its ownerReferences name it) is deleted with the pod; another one is freed."""
+    held = allocation("node-1", ("gpu.example.com", "gpu-0"), pod="p")
+    owner = {"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "uid-p"}]}
+    state = state_of(
+        *BASE,
+        pod("p", {"name": "d", "resourceClaimName": "own"}),
+        claim("own", request("r", "gpu"), status=held),
+        claim("made", request("r", "gpu"), status=held, metadata=owner),
+        claim("new", request("r", "gpu")),
+    )
+    left = emptied(state)
+    assert not left.all("Pod")
+    assert {key[1]: "allocation" in value["status"] for key, value in left.all("ResourceClaim").items()} == {
+        "own": False,
+        "new": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "where"), [(["node-1"], "node-1"), (["node-1", "node-2"], "2 nodes"), ([""], "several nodes")]
+)
+def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], where: str) -> None:
+    slices = [slice_of("gpu.nvidia.com", name, device("gpu-0", type="gpu")) for name in names]
+    inputs = Inputs((), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"})
+    notes = plan(inputs, "1.35", "1.36").not_compared
+    assert any(note.startswith(f"gpu.nvidia.com on {where}: its present slices") for note in notes)
