@@ -258,6 +258,18 @@ def test_of_two_containers_one_asks_for_less_of_an_extended_resource(free: int, 
     assert titles(answer)[0] == f"lower nvidia.com/gpu from 3 to {left}"
 
 
+def test_the_container_that_asks_for_too_much_is_lowered_beside_an_init_container() -> None:
+    waiting = extended("nvidia.com/gpu")
+    amounts = {kind: {"nvidia.com/gpu": "3"} for kind in ("requests", "limits")}
+    waiting["spec"]["containers"] = [{"name": "a", "image": "x", "resources": amounts}]
+    waiting["spec"]["initContainers"] = [{"name": "i", "image": "x"}]
+    answer = explain("pod/p", providing(GPU, "nvidia.com/gpu"), node("node-1"), gpus("node-1", "gpu-0"), waiting)
+    (change,) = next(fix for fix in answer.fixes if fix.title == "lower nvidia.com/gpu from 3 to 1").changes
+    assert isinstance(change, Patch)
+    (container,) = patched(waiting, change.operations)["spec"]["containers"]
+    assert container["resources"] == {kind: {"nvidia.com/gpu": "1"} for kind in ("requests", "limits")}
+
+
 def test_a_class_of_another_vendor_does_not_provide_it() -> None:
     answer = explain("pod/p", GPU, *CARDS, extended("example.com/fpga"))
     assert (answer.reasons[0].code, answer.fixes) == ("node-filter", ())
