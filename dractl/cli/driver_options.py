@@ -43,8 +43,8 @@ class Configured(Struct, frozen=True):
 
 
 def names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """The drivers of ``--driver``."""
-    return tuple(name.strip() for part in given or () for name in part.split(",") if name.strip())
+    """The drivers of ``--driver``, each once."""
+    return tuple(dict.fromkeys(name.strip() for part in given or () for name in part.split(",") if name.strip()))
 
 
 def configured(

@@ -1,8 +1,8 @@
 """``dractl fit``: how many more copies of a shape, a claim, a pod or a workload fit, where, and what is stranded."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -130,12 +130,12 @@ def command(
     if (name is None) == (shapes is None):
         given = "both a shape and --shapes are given" if name else "name one shape or object to place, or --shapes"
         raise UsageError(given, hint="dractl fit gpu=2,nic=1")
-    own = [name] if name and Path(name).exists() else []
+    own = [name] if name and os.path.exists(name) else []
     written = sources.state_of(sources.Sources((), tuple(own)), namespace=namespace) if own else None
     cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
     added = [*published.added("--add", add or ()), *published.added("--hardware", hardware or ())]
     for word in more or []:
-        if "=" in word and not Path(word).exists():
+        if "=" in word and not os.path.exists(word):
             raise UsageError(f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}")
     files = [*(files or []), *(more or [])]
     configured = driver_options.configured(driver, driver_version, driver_option, added)

@@ -4,6 +4,7 @@ A change is made only to the bytes that were linted: what somebody else writes m
 """
 
 import codecs
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
@@ -142,7 +143,7 @@ def content(name: str, digests: Mapping[str, str], stdin: tuple[str, bytes] | No
     read, by name. Raises InputError if the file has others by now, or cannot be read."""
     if stdin is not None and name == stdin[0]:
         return stdin[1]
-    if not Path(name).is_file():
+    if not os.path.isfile(name):
         return None
     try:
         data = Path(name).read_bytes()

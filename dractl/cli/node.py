@@ -37,11 +37,11 @@ def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
 
     if sysfs_root is not None and snapshot is not None:
         raise UsageError("--root and --from both name a machine: give only one of them")
-    if sysfs_root is not None and not sysfs_root.is_dir():
+    if sysfs_root is not None and not os.path.isdir(sysfs_root):
         raise InputError(
-            "is not a directory" if sysfs_root.exists() else "no such directory",
+            "is not a directory" if os.path.exists(sysfs_root) else "no such directory",
             place=str(sysfs_root),
-            hint="read an archive or a snapshot with --from" if sysfs_root.exists() else None,
+            hint="read an archive or a snapshot with --from" if os.path.exists(sysfs_root) else None,
         )
     database = os.environ.get("PCIDB_PATH")
     return probes.read(sysfs_root or snapshot, pci_ids=Path(database) if database else None)

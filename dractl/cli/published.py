@@ -67,7 +67,7 @@ def described(
 
 def a_machine(spec: str) -> Described:
     """The machine of ``--hardware``, or of a snapshot or an archive of one, whose node is its host."""
-    if Path(spec).is_file() and not spec.endswith((".yaml", ".yml")):
+    if os.path.isfile(spec) and not spec.endswith((".yaml", ".yml")):
         snapshot = read_node(None, Path(spec))
         return Described((snapshot.host.name or node_name(spec)).lower(), snapshot)
     found = machine(spec)
@@ -235,7 +235,7 @@ def added(option: str, given: Iterable[str]) -> list[Added]:
         if star and not (count.isdecimal() and 0 < int(count[:6]) <= _MOST):
             raise UsageError(f"{option} {text}: the number of nodes is 1 to {_MOST:,}, not {count or 'nothing'}")
         try:
-            if not Path(source).exists():
+            if not os.path.exists(source):
                 machine(source)
         except UsageError as error:
             raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
@@ -260,7 +260,7 @@ def _nodes(more: Added, target: Target, configured: Configured) -> ClusterState:
     """Nodes to add: the slices of a file, or those that drivers would publish for a snapshot; or for a described
     machine, with the labels that its node certainly has."""
     source = more.source
-    if Path(source).exists():
+    if os.path.exists(source):
         return sources.of_drivers(read(source, target), configured.drivers)
     described = machine(source)
     options = Options("node-1", target, configured.versions, settings_of(source, described, configured))

@@ -65,7 +65,7 @@ def find(start: Path) -> Path | None:
     for folder in (start, *start.parents):
         for name in NAMES:
             path = folder / name
-            if path.is_file() and (name != "pyproject.toml" or b"[tool.dractl" in _bytes(path)):
+            if os.path.isfile(path) and (name != "pyproject.toml" or b"[tool.dractl" in _bytes(path)):
                 return path
     return None
 

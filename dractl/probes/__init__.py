@@ -1,5 +1,6 @@
 """Probes: each turns one source of facts about a node (sysfs, libudev, netlink, NVML) into facts of a Machine."""
 
+import os
 from pathlib import Path
 
 from dractl.probes.probe import probe
@@ -17,7 +18,7 @@ def read(path: Path | None = None, *, pci_ids: Path | None = None) -> Machine:
     """
     if path is None:
         return probe(SysRoot.this_machine(), pci_ids=pci_ids)
-    if path.is_dir():
+    if os.path.isdir(path):  # False, too, where the name is too long
         return probe(SysRoot.of(path), pci_ids=pci_ids)
     found = snapshot.load(path)
     if isinstance(found, dict):
