@@ -19,7 +19,9 @@ import pytest
 
 from dractl.allocation import pools
 from dractl.capacity import placing
+from dractl.cli.app import MOST, subcommand
 from dractl.cli.main import main
+from dractl.cli.subcommands import SUBCOMMANDS
 from dractl.manifests import yamltext
 from dractl.manifests.source import Source
 
@@ -35,15 +37,23 @@ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
 
 
 def bounded(*words: str, folder: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own that may take 5 seconds of processor time and 500 MB."""
+    """The command line in a process of its own that may take 5 seconds of processor time and 500 MB. It gets its words
+    by way of standard input, since a system takes only so many."""
     program = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (5, 5));"
+        "import json, resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (5, 5));"
         "resource.setrlimit(resource.RLIMIT_DATA, (500 << 20, 500 << 20));"
-        "sys.argv[0] = 'dractl'; from dractl.cli.main import run; run()"
+        "sys.argv = ['dractl', *json.load(sys.stdin)]; from dractl.cli.main import run; run()"
     )
-    command = [sys.executable, "-c", program, *words]
     environment = {**os.environ, **more}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(words),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=environment,
+    )
 
 
 EIGHT = ("--add", "8xH100")
@@ -338,6 +348,115 @@ def test_more_nodes_than_are_rendered(output: str, capsys: pytest.CaptureFixture
     error = capsys.readouterr().err
     assert "--nodes 10000 makes 180,000 devices of this hardware, of at most 10,000" in error
     assert "--nodes 555 is within it" in error
+
+
+# -- what is typed --
+
+DGX = ("--hardware", "dgx-h100")
+MANY = "1" + "0" * 30
+FIT = ("fit", "template/a", "-n", "m", "-f", "FILE")
+TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
+    ((*FIT, "--replicas", "1000000000"), 1, "110 of 1000000000 fit"),
+    ((*FIT, "--replicas", MANY), 1, "110 of 1000000000"),
+    ((*FIT, "--replicas", "9" * 5_000), 2, "--replicas"),
+    ((*FIT, "--replicas", "0"), 2, "'--replicas': 0 is not in the range x>=1"),
+    ((*FIT, "--replicas", "-1"), 2, "'--replicas': -1 is not in the range x>=1"),
+    ((*FIT, "--add", f"8xH100*{MANY}"), 2, "000 devices"),
+    ((*FIT, "--add", "8xH100*-1"), 2, "the number of nodes is 1 to"),
+    ((*FIT, "--add", f"{MANY}xH100"), 2, "--add"),
+    (("fit", f"gpu={MANY}", "-f", "FILE"), 2, MANY),
+    (("fit", "gpu=0", "-f", "FILE"), 2, "gpu=0"),
+    (("fit", ",".join(["gpu=1"] * 20_000), "-f", "FILE"), 2, "gpu"),
+    (("fit", "--shapes", ";".join(["gpu=1"] * 20_000), "-f", "FILE"), 0, "gpu=1"),
+    (("render", *DGX, "--nodes", "1000000000"), 2, "--nodes"),
+    (("render", *DGX, "--nodes", MANY), 2, "--nodes"),
+    (("render", *DGX, "--nodes", "0"), 2, "--nodes"),
+    (("render", *DGX, "--nodes", "-1"), 2, "--nodes"),
+    (("render", *DGX, "--driver", ",".join(["gpu.nvidia.com"] * 20_000)), 0, "kind: ResourceSlice"),
+    (("render", "--hardware", f"{MANY}xH100"), 2, "--hardware"),
+    (("lint", "FILE", "--jobs", "1000000000"), 0, "nothing found"),
+    (("lint", "FILE", "--jobs", MANY), 0, "nothing found"),
+    (("lint", "FILE", "--jobs", "-1"), 2, "--jobs"),
+    (("lint", "FILE", "--select", ",".join(["DRA001"] * 20_000)), 0, "nothing found"),
+    (("lint", "FILE", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, "nothing found"),
+    (("lint", "FILE", "--hardware", "a," * 500_000), 2, "unknown machine or product"),
+    (("lint", ".", "--exclude", ",".join(f"a{n}*" for n in range(20_000))), 2, "20,000 values"),
+    (("lint", ".", "--exclude", "x" * 1_000_000), 0, "nothing found"),
+    (("lint", *["FILE"] * 20_000), 0, "nothing found"),
+    (("explain", "-f", "FILE", "-n", "m", "--patch", MANY), 3, "no change was found"),
+    (("explain", "-f", "FILE", "-n", "m", "--patch", "-1"), 2, "No such option: -1"),
+    (("explain", "-f", "FILE", "-n", "m", *["-v"] * 20_000), 0, "fits on w1"),
+    (("explain", "-f", "FILE", "-n", "m", *["claim/c"] * 20_000), 3, "no resourceclaim c in namespace m"),
+    (("upgrade", "-f", "FILE", "--to", f"1.{MANY}"), 2, "not a Kubernetes release"),
+    (("cel", "true", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, ""),
+    (("cel", "(" * 100_000), 1, "expression recursion limit"),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"), TYPED, ids=[f"{w[0]} {w[-1][:20]} {n}" for n, (w, *_) in enumerate(TYPED)]
+)
+def test_what_is_typed_is_answered_or_refused(words: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
+    shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
+    done = bounded(*("a.yaml" if word == "FILE" else word for word in words), "--isolated", folder=tmp_path)
+    assert done.returncode == code, done.stderr[-300:]
+    assert said in done.stdout + done.stderr
+    assert "internal error" not in done.stderr
+    assert len(done.stderr) < 10_000
+
+
+ALONE: dict[str, tuple[str, ...]] = {
+    "discover": DGX,
+    "render": DGX,
+    "lint": ("a.yaml",),
+    "explain": ("-f", "a.yaml", "-n", "m"),
+    "devices": ("-f", "a.yaml"),
+    "fit": ("template/a", "-n", "m", "-f", "a.yaml"),
+    "migrate": ("a.yaml",),
+    "upgrade": ("-f", "a.yaml", "--to", "1.37"),
+    "cel": ("true", *DGX),
+    "facts": ("a.yaml",),
+    "rule": ("DRA001",),
+    "schema": ("lint",),
+    "completion": ("bash",),
+    "version": (),
+    "help": ("lint",),
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a small input, without kubectl."""
+    shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "lsp"])
+def test_an_option_is_repeated_only_so_often(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in subcommand(name).params:
+        if option.param_type_name == "option" and getattr(option, "multiple", False):
+            assert main([name, *ALONE[name], *[option.opts[0], "x"] * (MOST + 1)]) == 2
+            assert f"{option.opts[0]} is given" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("length", [300, 1_000_000])
+@pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "lsp"])
+def test_a_long_value_is_refused_in_a_few_lines(
+    name: str, length: int, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """300 characters are more than a file's name has."""
+    for option in subcommand(name).params:
+        if getattr(option, "is_flag", False) or getattr(option, "count", False):
+            continue
+        words = [option.opts[0]] if option.param_type_name == "option" else []
+        given = ALONE[name] if words else ()
+        code = main([name, *given, *words, *["x" * length] * max(option.nargs, 1)])
+        error = capsys.readouterr().err
+        assert code in (0, 1, 2, 3)
+        assert "internal error" not in error
+        assert len(error) < 10_000, (name, words)
 
 
 def zipped(file: Path, size: int) -> None:

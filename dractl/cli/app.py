@@ -15,6 +15,7 @@ from dractl.errors import UsageError
 from dractl.interrupts import raise_on_interrupt
 
 _WIDEST = 120  # columns of a help page
+MOST = 1_000  # values of an option that is repeated: each costs time before the work begins
 _FACTS = "Take the facts about drivers and hardware from this folder, wheel of dractl-facts, or file of one driver."
 
 
@@ -141,6 +142,10 @@ class _Grouped(TyperCommand):
         shows = _SHOW in args
         ctx.resilient_parsing = ctx.resilient_parsing or shows
         rest = super().parse_args(ctx, _numbered(args))
+        for option in self.params:
+            given = (ctx.params.get(option.name) or ()) if getattr(option, "multiple", False) else ()
+            if len(given) > MOST:
+                raise UsageError(f"{option.opts[0]} is given {len(given):,} times, and at most {MOST:,} are taken")
         if shows:
             from dractl.cli.common import settings_of  # it comes with the subcommand
 

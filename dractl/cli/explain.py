@@ -112,7 +112,7 @@ def command(
 
     def once(*, aged: bool = True) -> tuple[str, bool]:
         cluster = source.read(
-            names or [],
+            list(dict.fromkeys(names or [])),
             files or [],
             devices or [],
             access,

@@ -150,7 +150,7 @@ def command(
         described=bool(hardware),
     )
     state = _changed(cluster, without or [], added, node, configured)
-    names = _several(shapes) if shapes else _shapes(name or "")
+    names = list(dict.fromkeys(_several(shapes) if shapes else _shapes(name or "")))
     if own and written is not None:
         subjects = [_of_file(state, own[0], written)]
     else:

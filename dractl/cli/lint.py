@@ -15,6 +15,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cel_library import why_not
 from dractl.cli import common, completing, driver_options, fixing, terminal, watching
+from dractl.cli.app import MOST
 from dractl.cli.rendering import kustomized, renderer
 from dractl.cli.terminal import notice
 from dractl.errors import InputError, Unsupported, UsageError
@@ -598,7 +599,11 @@ def _inventory(
 
 
 def _split(values: list[str] | None) -> list[str]:
-    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+    """What comma-separated values name, each once. Raises UsageError for more than anybody types."""
+    found = list(dict.fromkeys(part.strip() for value in values or [] for part in value.split(",") if part.strip()))
+    if len(found) > MOST:
+        raise UsageError(f"{found[0]},...: {len(found):,} values, and at most {MOST:,} are taken")
+    return found
 
 
 def selection(

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import pathspec
 from msgspec import Struct, field
 from typer import Option
 
@@ -20,6 +19,7 @@ from dractl.editing.places import split_lines
 from dractl.errors import DractlError, Unsupported
 from dractl.lint.repository import Repositories
 from dractl.lint.store import Store
+from dractl.manifests.ignored import excluding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ class Editor(Struct):
         if not self.exclude:
             return False
 
-        return pathspec.GitIgnoreSpec.from_lines(self.exclude).match_file(name.lstrip("/"))
+        return excluding(self.exclude)(name.lstrip("/"))
 
 
 def _is_saved(document: TextDocument) -> bool:

@@ -92,8 +92,8 @@ def settings_of(spec: str, found: Machine, configured: Configured | None = None)
 
 
 def machines(values: Iterable[str]) -> list[str]:
-    """The machines that ``--hardware`` values name; one value can name several."""
-    return [machine for value in values for machine in of_line(value)]
+    """The machines that ``--hardware`` values name, each once; one value can name several."""
+    return list(dict.fromkeys(machine for value in values for machine in of_line(value)))
 
 
 def known_classes(target: Target) -> ClusterState:

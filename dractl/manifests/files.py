@@ -134,9 +134,9 @@ class _Walker:
         self._suffixes = suffixes
         self._excluded: Callable[[str], bool] | None = None
         if exclude:
-            from pathspec import GitIgnoreSpec  # imports every backend that is installed, 30 modules
+            from dractl.manifests.ignored import excluding  # imports every backend of pathspec, 30 modules
 
-            self._excluded = GitIgnoreSpec.from_lines(exclude).match_file
+            self._excluded = excluding(exclude)
 
     def first_time(self, status: os.stat_result) -> bool:
         """False for a file already read under another name (hard links count as separate files)."""

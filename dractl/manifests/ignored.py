@@ -2,11 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from pathspec import GitIgnoreSpec
+
+_LONGEST, _COMPILED = 4_096, 8_192  # characters: PATH_MAX of limits.h, and of the patterns that are compiled as one
 
 
 class _Patterns(Struct, frozen=True):
@@ -58,8 +60,8 @@ class Ignored:
                 files.insert(0, os.path.join(".git", "info", "exclude"))
             elif len(folder) > len(self._repository or "") and os.path.dirname(folder) != folder:
                 above = self._of(os.path.dirname(folder))
-            found = (_patterns(os.path.join(folder, name), folder) for name in files)
-            self._specs[folder] = (*above, *filter(None, found))
+            found = (each for name in files for each in _patterns(os.path.join(folder, name), folder))
+            self._specs[folder] = (*above, *found)
         return self._specs[folder]
 
 
@@ -74,17 +76,36 @@ def _repository(folder: str) -> str | None:
     return next((str(above) for above in (here, *here.parents) if (above / ".git").exists()), None)
 
 
-def _patterns(path: str, folder: str) -> _Patterns | None:
+def _patterns(path: str, folder: str) -> Iterator[_Patterns]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
     except OSError:
-        return None
-    patterns = [line for line in lines if line.strip() and not line.startswith("#")]
-    if not patterns:
-        return None
-    of_files = (pattern for pattern in patterns if not pattern.endswith("/"))
-    return _Patterns(folder, GitIgnoreSpec.from_lines(patterns), tuple(map(_end, of_files)))
+        return
+    for patterns in _parts([line for line in lines if line.strip() and not line.startswith("#")]):
+        of_files = (pattern for pattern in patterns if not pattern.endswith("/"))
+        yield _Patterns(folder, GitIgnoreSpec.from_lines(patterns), tuple(map(_end, of_files)))
+
+
+def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
+    """As many patterns at a time as re2 certainly compiles; one that is longer than any path matches none."""
+    part: list[str] = []
+    size = 0
+    for pattern in patterns:
+        if part and size + len(pattern) > _COMPILED:
+            yield part
+            part, size = [], 0
+        if len(pattern) <= _LONGEST:
+            part.append(pattern)
+            size += len(pattern)
+    if part:
+        yield part
+
+
+def excluding(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """What tells whether patterns exclude a path: the last that matches decides."""
+    specs = [GitIgnoreSpec.from_lines(part) for part in _parts(patterns)][::-1]
+    return lambda path: next((found for each in specs if (found := each.check_file(path).include) is not None), False)
 
 
 def _end(pattern: str) -> str:

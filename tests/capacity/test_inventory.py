@@ -8,6 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import inventory, plugins, problems
+from dractl.capacity.plugins import handed_out
 from dractl.report import capacity_text
 from dractl.report.canvas import Canvas
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
@@ -107,6 +108,20 @@ def test_a_device_plugin_that_offers_the_same_hardware() -> None:
     (row,) = plugins(state)
     assert (row.resource, row.allocatable, row.requested) == ("nvidia.com/gpu", 1, 1)
     assert [p.code for p in problems(state, inventory(state, FEATURES), (row,))] == ["offered-twice"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "offered", "said"),
+    [
+        ("nvidia.com/gpu", 1, "1 GPU is also offered as nvidia.com/gpu, 1 of them in use"),
+        ("nvidia.com/mig-1g.10gb", 2, "2 devices are also offered as nvidia.com/mig-1g.10gb, 1 of them in use"),
+    ],
+)
+def test_what_a_device_plugin_offers_is_said(resource: str, offered: int, said: str) -> None:
+    worker = node("a", allocatable={resource: str(offered)})
+    user = pod("p", requests={resource: "1"}, spec={"nodeName": "a"}, status={"phase": "Running"})
+    (found,) = handed_out(state_of(worker, slice_of("gpu.nvidia.com", "a", device("gpu-0")), user))
+    assert str(found) == f"node a: {said}"
 
 
 def test_a_node_with_a_device_plugin_only_is_no_problem() -> None:

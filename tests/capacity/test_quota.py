@@ -50,6 +50,13 @@ def test_copies_stop_at_the_quota(hard: dict[str, str], fits: int) -> None:
         assert stop.resource in hard
 
 
+def test_the_copies_that_a_quota_admits_are_on_different_nodes() -> None:
+    """kube-scheduler scores the node higher that is less allocated (NodeResourcesFit, LeastAllocated)."""
+    state = fleet(GPU, ONE, quota({"hard": {"count/resourceclaims.resource.k8s.io": "4"}}))
+    found = place(subject(state, "template/one", "ml"), Features.for_release("1.37"))
+    assert {one.name: one.fits for one in found.nodes} == {"a": 2, "b": 2}
+
+
 def test_claims_count_as_extended_resources_from_1_35_on() -> None:
     state = fleet(EXTENDED, ONE, quota({"hard": {"requests.example.com/gpu": "3"}}))
     gates = {"DRAExtendedResource": True}

@@ -89,6 +89,30 @@ def test_the_name_of_a_claim_in_any_workload() -> None:
     assert fixed(text.replace("claims: [{name: gpu}]", "claims: [{name: gpuu}]")) == text
 
 
+TWICE = "spec:\n  spec:\n    devices:\n      requests:\n\n      - name: gpu\n        exactly: {deviceClassName: gpu}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (TWICE, TWICE.replace("\n  ", "\n").replace("spec:\nspec:\n", "spec:\n", 1)),
+        ("spec: {spec: {devices: {}}}\n", "spec: {devices: {}}\n"),
+        ("spec:\n  spec: {devices: {}}\n", "spec:\n  devices: {}\n"),
+        (TWICE.replace("  spec:\n", "  spec: # why\n"), ""),
+        (TWICE.replace("  spec:\n", "  spec:\n    # why\n"), ""),
+    ],
+)
+def test_a_spec_around_the_spec_goes_unless_a_comment_would_go_with_it(written: str, meant: str) -> None:
+    head = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: gpus}\n"
+    report = lint(load(["-"], stdin=(head + written).encode()), Target.of("1.37"))
+    (finding,) = [item for item in report.findings if "spec belongs at spec" in item.message]
+    if meant:
+        assert finding.fix is not None
+        assert applied(head + written, [finding.fix])[0] == head + meant
+    else:
+        assert finding.fix is None
+
+
 def test_fields_of_requests_beside_them() -> None:
     text = claim("gpu gpu.vendor.example", "tolerations: [{key: a, operator: Exists}]")
     (finding,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings

@@ -53,3 +53,16 @@ def test_patterns_above_the_folder_count_but_for_a_folder_that_is_ignored_itself
 def test_without_a_repository_only_packages_are_passed_over(tmp_path: Path) -> None:
     tree(tmp_path)
     assert below(tmp_path) == set(FILES) - {"node_modules/p/c.yaml", "go/vendor/theirs.yaml"}
+
+
+def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
+    """re2 compiles 8 MiB at a time, which a thousand long names fill; the last pattern that matches decides."""
+    (tmp_path / ".git").mkdir()
+    names = [f"generated-by-a-program-with-a-long-name-{number}.yaml" for number in range(2_000)]
+    for name in (names[0], names[1], names[-1], "kept.yaml"):
+        (tmp_path / name).write_text("a: b\n")
+    lines = [*names, "x" * 10_000, f"!{names[1]}"]
+    (tmp_path / ".gitignore").write_text("\n".join(lines))
+    assert below(tmp_path) == {names[1], "kept.yaml"}
+    found = [item for item in listed([str(tmp_path)], lines) if isinstance(item, Entry)]
+    assert {item.path.rpartition("/")[2] for item in found} == {names[1], "kept.yaml"}

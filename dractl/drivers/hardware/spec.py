@@ -56,16 +56,16 @@ def machines(line: str) -> tuple[str, ...]:
 
     ``p5.48xlarge,dgx-a100,driver=570,2xH100,nic`` is ``p5.48xlarge``, ``dgx-a100,driver=570`` and ``2xH100,nic``.
     """
-    found: list[str] = []
+    found: list[list[str]] = []
     whole = False  # the machine before has a name
     for item in filter(None, (part.strip() for part in line.split(","))):
         named = is_file(item) or (names.canonical(item) is not None and find(item) is None)
         if not found or named or (whole and "=" not in item):
-            found.append(item)
+            found.append([item])
             whole = named
         else:
-            found[-1] += f",{item}"
-    return tuple(found)
+            found[-1].append(item)
+    return tuple(map(",".join, found))
 
 
 def _named(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
