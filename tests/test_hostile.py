@@ -386,7 +386,7 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("explain", "-f", "FILE", "-n", "m", "--patch", MANY), 3, "no change was found"),
     (("explain", "-f", "FILE", "-n", "m", "--patch", "-1"), 2, "No such option: -1"),
     (("explain", "-f", "FILE", "-n", "m", *["-v"] * 20_000), 0, "fits on w1"),
-    (("explain", "-f", "FILE", "-n", "m", *["claim/c"] * 20_000), 3, "no resourceclaim c in namespace m"),
+    (("explain", "-f", "FILE", "-n", "m", *["claim/c"] * 20_000), 2, "20,000 names are given"),
     (("upgrade", "-f", "FILE", "--to", f"1.{MANY}"), 2, "not a Kubernetes release"),
     (("cel", "true", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, ""),
     (("cel", "(" * 100_000), 1, "expression recursion limit"),

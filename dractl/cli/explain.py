@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
 from dractl.cli import common, completing, driver_options, source, terminal, watching
+from dractl.cli.app import MOST
 from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState
 from dractl.cluster.kinds import check_namespace
@@ -102,6 +103,10 @@ def command(
         raise UsageError(
             f"--patch prints a shell script, not {output}", hint="-o json has the changes and commands of every fix"
         )
+    if len(names or ()) > MOST:
+        raise UsageError(
+            f"{len(names or ()):,} names are given, and at most {MOST:,} are taken", hint="-A explains all"
+        )
     if patch < 0:
         raise UsageError(f"--patch {patch}: fixes are counted from 1", hint="dractl explain lists them")
     configured = driver_options.configured(driver, driver_version, driver_option, hardware)
@@ -112,7 +117,7 @@ def command(
 
     def once(*, aged: bool = True) -> tuple[str, bool]:
         cluster = source.read(
-            list(dict.fromkeys(names or [])),
+            names or [],
             files or [],
             devices or [],
             access,

@@ -143,6 +143,34 @@ def test_an_extended_resource_that_a_class_provides_is_not_what_the_node_lacks()
     assert fits(place(subject(state, "pod/user", "ml"), FEATURES)) == {"a": 3, "b": 1}
 
 
+@pytest.mark.parametrize(
+    ("asks", "busy", "port", "fits"),
+    [({}, "", 0, 4), ({"cpu": "3"}, "", 0, 2), ({"cpu": "3"}, "3", 0, 1), ({"cpu": "9"}, "", 0, 0), ({}, "", 80, 1)],
+)
+def test_the_most_is_what_the_rest_of_the_node_has_room_for(
+    asks: dict[str, str], busy: str, port: int, fits: int
+) -> None:
+    """NodeResourcesFit and NodePorts: the node has 8 CPUs and four devices."""
+    own = pod("p", {"name": "d", "resourceClaimTemplateName": "one"}, requests=asks)
+    own["spec"]["containers"][0]["ports"] = [{"hostPort": port}] if port else []
+    other = pod("busy", requests={"cpu": busy}, spec={"nodeName": "a"}, status={"phase": "Running"})
+    one = template("one", request("gpu", "gpu"))
+    state = state_of(GPU, one, node("a"), gpus("a", *["r"] * 4), own, *([other] if busy else []))
+    found = most(place(subject(state, "pod/p", "ml"), FEATURES), FEATURES)
+    assert (found.fits, found.proven) == (fits, True)
+
+
+def test_the_most_of_an_extended_resource_is_what_its_class_provides() -> None:
+    """The node offers none of example.com/gpu: the class's devices count (extended resources of DRA)."""
+    provider = {**GPU, "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"}}
+    user = pod("user", requests={"example.com/gpu": "1"})
+    user["spec"]["containers"][0]["resources"]["limits"] = {"example.com/gpu": "1"}
+    user["spec"].pop("resourceClaims", None)
+    state = state_of(provider, user, node("a"), gpus("a", "r", "r", "r"))
+    found = most(place(subject(state, "pod/user", "ml"), FEATURES), FEATURES)
+    assert (found.fits, found.proven) == (3, True)
+
+
 def test_what_if_without_node_objects() -> None:
     """Slices name their nodes, and a node keeps its pools apart."""
     state = state_of(GPU, template("one", request("gpu", "gpu")), gpus("a", "r", "r"), gpus("b", "r"))
