@@ -350,3 +350,17 @@ def test_a_request_that_a_limit_range_adds_is_set_where_there_is_none() -> None:
     answer = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, subject)
     assert answer.fixes[0].title == "set the pod's request for cpu to 8"
     assert answer.fixes[0].effect.startswith("it names none, and a LimitRange makes that 96")
+
+
+def test_the_funnel_names_the_selector_and_the_attribute_that_devices_lack() -> None:
+    gpus_of = (device("gpu-0", type="gpu", root="r1"), device("gpu-1", type="gpu"))
+    asked = {**selecting(f"device.attributes['{DRIVER}'].type == 'gpu'")}
+    asked["exactly"] = {**asked["exactly"], "count": 2}
+    wanted = template("t", asked)
+    wanted["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": f"{DRIVER}/root"}]
+    answer = explain("pod/p", GPU, node("a"), slice_of(DRIVER, "a", *gpus_of), wanted, waiting())
+    assert [(stage.stage, stage.kept, stage.of) for stage in answer.funnel] == [
+        ("2 × gpu.nvidia.com", 2, 2),
+        ("type == 'gpu'", 2, 2),
+        (f"has {DRIVER}/root", 1, 2),
+    ]

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from dractl.allocation.features import Features
+from dractl.errors import UsageError
 from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import Inputs, plan
 from dractl.upgrade.placing import difference, emptied, outcome, subjects
-from dractl.upgrade.upgrade import gates_of
+from dractl.upgrade.upgrade import gates_of, path_of
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 BASE = (
@@ -167,3 +168,19 @@ def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], wher
     inputs = Inputs((), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"})
     notes = plan(inputs, "1.35", "1.36").not_compared
     assert any(note.startswith(f"gpu.nvidia.com on {where}: its present slices") for note in notes)
+
+
+def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
+    inputs = Inputs((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
+    found = plan(inputs, "1.35", "1.36")
+    assert "gpu.nvidia.com: the input has no slice of it" in found.not_compared
+    assert not found.drivers
+
+
+@pytest.mark.parametrize(
+    ("start", "to", "said"),
+    [("1.35", "1.99", "1.99 is not known to upgrade"), ("1.36", "1.35", "1.36 to 1.35 is a downgrade")],
+)
+def test_an_upgrade_goes_to_a_later_release_that_is_known(start: str, to: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        path_of(start, to)

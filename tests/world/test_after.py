@@ -78,6 +78,12 @@ def test_a_pod_of_lower_priority_comes_later() -> None:
     assert world([*CORDONED, replica("p", priority=10), replica("second")], UNCORDON).runs
 
 
+def test_a_pod_keeps_the_claim_that_it_has_whatever_its_template_makes_now() -> None:
+    """pkg/controller/resourceclaim makes the claim of a pod once."""
+    larger = {**TEMPLATE, "spec": {"spec": {"devices": {"requests": [request("r", DRIVER, 5)]}}}}
+    assert world([*CORDONED, larger, replica("p")], UNCORDON).runs
+
+
 def test_a_job_fails_when_more_of_its_pods_are_deleted_than_its_backoff_limit() -> None:
     job = workload("Job", "train", backoffLimit=1, parallelism=3, completions=3)
     running = [replica(f"w-{i}", "Job/train", "n-1", f"gpu-{i}") for i in range(2)]
