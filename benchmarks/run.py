@@ -255,25 +255,26 @@ MONOREPO_NOTE = (
     "are decoded. What is left is opening and reading 50,000 files one by one."
 )
 ONE_POD_NOTE = (
-    "Tried: nodes that cannot be told apart share one verdict, what devices are is read once for all questions, pods "
+    "Tried: nodes that cannot be told apart share one verdict, slices are compared with one before them, pods, claims "
     "and nodes that a change does not touch are kept, and each item of the list is decoded by msgspec, with equal "
-    "parts as one value. The peer stops at yes or no for each node. A quarter of the time is reading the dump, an "
-    "eighth decoding its slices, a fifth the first attempt (a third of it kube-scheduler's other filters, which the "
-    "peer does not have), and a third the ten attempts for the changes that dractl proposes and the cluster after them."
+    "parts as one value. The peer stops at yes or no for each node. Three tenths of the time are reading the dump (a "
+    "third of them msgspec, a third finding equal parts), an eighth its slices and claims, a sixth the first attempt "
+    "(a quarter of it kube-scheduler's other filters, which the peer does not have), and a quarter the ten attempts "
+    "for the changes that dractl proposes and the cluster after them; a twelfth is Python's start."
 )
 ALL_PODS_NOTE = (
-    "660 attempts, on 70 nodes each: every fix is played through, with what the controllers make of it, and pods that "
-    "were in front before, or claims that a node refused before, are not tried again. The attempts take two fifths of "
-    "the time (a sixth of it all the filters of kube-scheduler, a fourteenth allocation), the cluster after a fix a "
-    "fifth, what is known of pods and nodes after each change an eighth."
+    "660 attempts, on 70 nodes each: every fix is played through, with what the controllers make of it; pods that were "
+    "in front before, or claims that a node refused before, are not tried again, and what filters say of a node holds "
+    "for all pods that are the same to them. The attempts take two fifths of the time (a tenth of it all is "
+    "allocation), the cluster after a fix a fifth, what is known of pods and nodes after each change a tenth."
 )
 ROOM_NOTE = (
     "Tried: nodes that cannot be told apart are surveyed once, and claims of mere names are not decoded. A third is "
     "reading the dump; the rest of `devices` makes 40,000 rows, each with its classes, model, amounts and holders."
 )
 LARGE_NOTE = (
-    "Tried: equal attributes and capacities are one value, and copies of the text are freed. What is left is the dump "
-    "as Python's maps: 1.2 KiB for each device, of which attributes that differ from device to device are half."
+    "Tried: equal attributes, capacities, containers and requests are one value; copies of the text are freed. What "
+    "is left is the dump as Python's maps: 1.2 KiB for each device, nearly half of it the map of its attributes."
 )
 
 
