@@ -356,11 +356,16 @@ _OF_ITS_OWN = (
     "pods and claims is kept where a change does not touch them. What is left is to look through all pods and claims, "
     "once for each change that is tried, for those that it touches."
 )
+_SAME_CALLS = (
+    "twice the input makes twice the calls; what a call takes grows with the objects that are in memory, and the exponent "
+    "changes by a tenth from run to run."
+)
 GROWTH_NOTES: dict[str, str] = {
     "pending pods, each of its own (explain -A)": _OF_ITS_OWN,
     "pending pods, each with a claim of its own shape (explain -A)": _OF_ITS_OWN,
-    "documents of a file, each with a finding (lint)": "each document makes the same calls, whatever the number; what "
-    "grows is Python's time for the same call as more objects are alive (its collector, and the processor's cache).",
+    "documents of a file, each with a finding (lint)": _SAME_CALLS,
+    "workloads of a file (migrate)": _SAME_CALLS,
+    "nodes (cel)": _SAME_CALLS,
 }
 
 

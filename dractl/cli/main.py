@@ -122,8 +122,8 @@ def _command(words: list[str]) -> int:
     except Exception as error:
         if os.environ.get("DRACTL_TRACEBACK") or _is_of_output(error):
             raise
-        # from os.getcwd: errors of opened files have a name
-        if isinstance(error, FileNotFoundError) and error.filename is None:
+        # from os.getcwd: errors of opened files have a name, those of missing resources no number
+        if isinstance(error, FileNotFoundError) and error.filename is None and error.errno == errno.ENOENT:
             terminal.complain("the working directory is gone", hint="cd to a folder that exists")
             return FAILED
         terminal.complain(
