@@ -357,8 +357,8 @@ _OF_ITS_OWN = (
     "once for each change that is tried, for those that it touches."
 )
 _SAME_CALLS = (
-    "twice the input makes twice the calls; what a call takes grows with the objects that are in memory, and the exponent "
-    "changes by a tenth from run to run."
+    "twice the input makes twice the calls; what a call takes grows with the objects that are in memory, and the "
+    "exponent changes by a tenth from run to run."
 )
 GROWTH_NOTES: dict[str, str] = {
     "pending pods, each of its own (explain -A)": _OF_ITS_OWN,

@@ -141,7 +141,7 @@ def _function(device: Device, machine: Machine) -> str | None:
     function = machine.pci.get(bdf or "")
     if function is None:
         return None
-    return (function.sriov.physical_function if function.sriov is not None else None) or function.bdf
+    return function.physical_function or function.bdf
 
 
 def distance(a: Place, b: Place, levels: Levels | None) -> Distance:

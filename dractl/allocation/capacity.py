@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.model import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
+from dractl.model.go import int64
 from dractl.model.names import without_domain
 from dractl.model.quantity import Quantity
 
@@ -106,7 +107,7 @@ def _round_up(requested: Quantity, bounds: CapacityRequestPolicyRange, arithmeti
     times = _steps(requested.value() - least, step)
     if arithmetic.strict and least >= 0 and times > (_MAX - least) // step:
         raise CapacityFault(f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64")
-    return Quantity(_wrap(least + _wrap(step * times)), 0, bounds.step.format if arithmetic.strict else "BinarySI")
+    return Quantity(int64(least + int64(step * times)), 0, bounds.step.format if arithmetic.strict else "BinarySI")
 
 
 def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Quantity:
@@ -125,13 +126,9 @@ def _round_up_milli(requested: Quantity, least: Quantity, step: Quantity) -> Qua
 
 def _steps(distance: int, step: int) -> int:
     """Go's division truncates; a remainder adds one step."""
-    distance = _wrap(distance)
+    distance = int64(distance)
     times = abs(distance) // abs(step) * (1 if (distance >= 0) == (step > 0) else -1)
     return times + (distance % step != 0)
-
-
-def _wrap(number: int) -> int:
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _violates(amount: Quantity, policy: CapacityRequestPolicy | None, arithmetic: Arithmetic) -> bool:
@@ -152,7 +149,7 @@ def _outside(amount: Quantity, bounds: CapacityRequestPolicyRange, arithmetic: A
     if _uses_milli(bounds, arithmetic):
         milli = _exact_milli(amount)
         return milli is None or (milli - bounds.min.milli_value()) % bounds.step.milli_value() != 0
-    return _wrap(amount.value() - bounds.min.value()) % bounds.step.value() != 0
+    return int64(amount.value() - bounds.min.value()) % bounds.step.value() != 0
 
 
 def _uses_milli(bounds: CapacityRequestPolicyRange, arithmetic: Arithmetic) -> bool:

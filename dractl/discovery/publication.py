@@ -137,7 +137,7 @@ def _assumed(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
     """The reasons why functions would not be published about which their drivers report nothing."""
     reasons: dict[str, str] = {}
     for device in machine.pci_devices:
-        if device.kind not in ("gpu", "accelerator") or (device.sriov and device.sriov.physical_function):
+        if device.kind not in ("gpu", "accelerator") or device.physical_function:
             continue
         gone = next((driver for driver in silent if device.vendor == GPU_DRIVERS.get(driver)), None)
         reasons[device.bdf] = silence(gone) if gone else "no driver known to dractl would publish it on this node"

@@ -19,7 +19,7 @@ def devices(machine: Machine) -> Iterator[dict[str, Any]]:
     productName: that is a file of amdgpu.
     """
     own = [pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None]
-    physical = [pci for pci in own if pci.driver == "vfio-pci" and _parent(pci) is None]
+    physical = [pci for pci in own if pci.driver == "vfio-pci" and pci.physical_function is None]
     virtual = [pci for pci in machine.pci_devices if pci.iommu_group is not None and _is_of_gim(pci, machine)]
     ordered = [*sorted(physical, key=_order), *sorted(virtual, key=_order)]
     for number, pci in enumerate(ordered):
@@ -27,7 +27,7 @@ def devices(machine: Machine) -> Iterator[dict[str, Any]]:
             "type": VFIO,
             "iommuGroup": str(pci.iommu_group),
             "pciAddr": pci.bdf,
-            "isVF": _parent(pci) is not None,
+            "isVF": pci.physical_function is not None,
             "deviceID": pci.device,
             "vendorID": pci.vendor,
             **place(pci),
@@ -39,12 +39,8 @@ def _order(pci: PciDevice) -> tuple[str, str]:
     return str(pci.iommu_group), pci.bdf
 
 
-def _parent(pci: PciDevice) -> str | None:
-    return pci.sriov.physical_function if pci.sriov is not None else None
-
-
 def _is_of_gim(pci: PciDevice, machine: Machine) -> bool:
-    parent = machine.pci.get(_parent(pci) or "")
+    parent = machine.pci.get(pci.physical_function or "")
     return (
         parent is not None and parent.vendor == VENDOR and parent.driver == "gim" and pci.driver in (None, "vfio-pci")
     )

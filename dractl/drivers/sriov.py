@@ -63,9 +63,9 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
         if pci.sriov is not None and pci.sriov.vf_index is not None:  # GetVFList follows the links virtfnN
-            functions.setdefault(str(_parent_of(pci)), []).append(pci)
+            functions.setdefault(str(pci.physical_function), []).append(pci)
     for parent in network_functions(machine):
-        if _parent_of(parent) is not None:
+        if parent.physical_function is not None:
             continue
         children = functions.get(parent.bdf, [])
         uplink = _uplink(parent, machine)
@@ -80,10 +80,6 @@ def _families(machine: Machine, notices: list[str]) -> Iterator[tuple[PciDevice,
             notices.append(f"{parent.bdf}: its VFs are not published: {why}")
         elif parent.sriov is not None and parent.sriov.total_vfs:
             notices.append(f"{parent.bdf}: could have {parent.sriov.total_vfs} VFs, but none exist (sriov_numvfs)")
-
-
-def _parent_of(pci: PciDevice) -> str | None:
-    return pci.sriov.physical_function if pci.sriov is not None else None
 
 
 def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:

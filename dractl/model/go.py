@@ -31,6 +31,11 @@ def _quote(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def int64(number: int) -> int:
+    """The low 64 bits, as in Go's conversion."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 def json_number(number: float) -> str:
     """A finite float as encoding/json writes it (floatEncoder), which is how a float in YAML reaches the decoder."""
     if number and not 1e-6 <= abs(number) < 1e21:

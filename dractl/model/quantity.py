@@ -12,7 +12,7 @@ import re
 from functools import lru_cache, total_ordering
 from typing import Final, Literal
 
-from dractl.model.go import json_number
+from dractl.model.go import int64, json_number
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 
@@ -48,11 +48,6 @@ _GO_SPACE = (
 def _ten(exponent: int) -> int:
     """Ten to the ``exponent``, which is not negative."""
     return int(10**exponent)
-
-
-def _wrap_int64(number: int) -> int:
-    """The low 64 bits, as in Go's conversion."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _is_int64(number: int) -> bool:
@@ -133,17 +128,17 @@ class Quantity:
             if _is_int64(result):
                 return result
             # math.go positiveScaleInt64: these powers are one multiplication, whose wrapped product is returned
-            return _wrap_int64(result) if shift in (1, 2, 3, 6, 9) and self._unscaled != _MIN_INT64 else 0
+            return int64(result) if shift in (1, 2, 3, 6, 9) and self._unscaled != _MIN_INT64 else 0
         if shift == 0:
-            return _wrap_int64(self._unscaled)
+            return int64(self._unscaled)
         if shift > 0:  # scale_int.go: int64 times a converted float, which saturates at the smallest int64
-            return _wrap_int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
+            return int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
         divisor = _ten(-shift)
         if self._unscaled < _MAX_INT64 and -shift < 19:  # truncating division, then one up for any remainder
-            number = _wrap_int64(self._unscaled)
+            number = int64(self._unscaled)
             quotient = abs(number) // divisor * (1 if number >= 0 else -1)
             return quotient + (number % divisor != 0)
-        return _wrap_int64(-(-self._unscaled // divisor))
+        return int64(-(-self._unscaled // divisor))
 
     def sign(self) -> int:
         """-1, 0 or 1."""

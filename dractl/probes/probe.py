@@ -176,7 +176,7 @@ def _gpus(
     its own."""
     told = {g.bdf: g for g in answer.gpus}
     found: list[Gpu] = []
-    shown = [d for d in devices if d.kind == "gpu" and not (d.sriov and d.sriov.physical_function)]
+    shown = [d for d in devices if d.kind == "gpu" and not d.physical_function]
     silent = [d for d in shown if _nvidia_gpu(d) and d.bdf not in told and d.driver == "nvidia"]
     for device in shown:
         if device.bdf in told:

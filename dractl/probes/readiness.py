@@ -72,7 +72,7 @@ def _kernel_driver(what: str, driver: str | None) -> Check:
 
 
 def _virtual_function(device: PciDevice) -> bool:
-    return device.sriov is not None and device.sriov.physical_function is not None
+    return device.physical_function is not None
 
 
 def _nvidia(machine: Machine) -> bool:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from dractl.discovery.publication import Publication
 from dractl.report import machine_text as words
 from dractl.report.canvas import Canvas
+from dractl.report.plain import plural
 from dractl.topology import tree
 from dractl.topology.levels import endpoints, level, rank
 from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
@@ -141,8 +142,8 @@ class _Maker:
                 product = words.product(item.device) if item.device else ""
                 inside = tuple(self._items(item.inside))
                 yield Box("switch", f"switch{address}", product, inside, self.levels(inside), self._compared(inside))
-            elif item.sriov and item.sriov.physical_function:
-                virtual.setdefault(item.sriov.physical_function, []).append(item)
+            elif item.physical_function:
+                virtual.setdefault(item.physical_function, []).append(item)
             elif words.is_shown(item):
                 yield self._card(item)
             else:
@@ -150,9 +151,9 @@ class _Maker:
         for physical, functions in virtual.items():
             names = [part.shown for device in functions for part in self._publication.of(device.bdf)]
             published = f", published as {words.span(names)}" if names else ""
-            yield Rest(f"+ {words.count(len(functions), 'virtual function')} of {physical}{published}")
+            yield Rest(f"+ {plural(len(functions), 'virtual function')} of {physical}{published}")
         if hidden:
-            yield Rest(f"+ {words.count(hidden, 'other function')}")
+            yield Rest(f"+ {plural(hidden, 'other function')}")
 
     def _card(self, device: PciDevice) -> Card:
         gpu = self._gpus.get(device.bdf)

@@ -50,7 +50,7 @@ def _rows(device: PciDevice, gpu: Gpu | None, publication: Publication, canvas: 
         # The upstream port of the nearest switch: a switch's downstream port stands between it and the device.
         device.bridges[-2] if len(device.bridges) > 2 else "-",
     )
-    virtual = device.sriov is not None and device.sriov.physical_function is not None
+    virtual = device.physical_function is not None
     rows: list[tuple[str, ...]] = [
         (
             device.bdf,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dractl.discovery.alignment import alignments, obstacles
 from dractl.discovery.publication import Publication, silence
 from dractl.report.canvas import Canvas
+from dractl.report.plain import plural
 from dractl.topology import cpulist
 from dractl.topology.complexes import complexes, is_data_direct
 from dractl.topology.fabric import cliques, meshes
@@ -85,7 +86,7 @@ def description(device: PciDevice, gpu: Gpu | None) -> str:
         if gpu.memory_bytes is not None:
             words.append(show_bytes(gpu.memory_bytes))
         if gpu.mig_mode:
-            words.append(f"MIG on, {count(len(gpu.mig_devices), 'MIG device')}")
+            words.append(f"MIG on, {plural(len(gpu.mig_devices), 'MIG device')}")
         if gpu.amd is not None and gpu.amd.compute_partition not in (None, "spx"):
             words.append(f"{gpu.amd.compute_partition}/{gpu.amd.memory_partition}")
         if gpu.health in ("lost", "reset-required"):
@@ -227,7 +228,9 @@ def host_lines(machine: Machine) -> list[str]:
     threads = sum(len(cpulist.parse(package.cpus)) for package in cpus.packages)
     first = [text for text in (host.name, host_product(machine), cpus.model) if text]
     if cpus.packages:
-        counted = f"{count(len(cpus.packages), 'socket')}, {count(len(cpus.cores), 'core')}, {count(threads, 'thread')}"
+        counted = (
+            f"{plural(len(cpus.packages), 'socket')}, {plural(len(cpus.cores), 'core')}, {plural(threads, 'thread')}"
+        )
         kinds = {core.type for core in cpus.cores}
         if "e-core" in kinds:
             slow = sum(core.type == "e-core" for core in cpus.cores)
@@ -237,7 +240,7 @@ def host_lines(machine: Machine) -> list[str]:
     if host.memory_bytes is not None:
         second.append(show_bytes(host.memory_bytes))
     if cpus.l3:
-        second.append(count(len(cpus.l3), "L3 cache"))
+        second.append(plural(len(cpus.l3), "L3 cache"))
     if cpus.smt is not None:
         second.append("SMT on" if cpus.smt else f"SMT {_SMT.get(str(cpus.smt_control), cpus.smt_control)}")
     if host.kernel:
@@ -343,11 +346,6 @@ def unpublished_lines(publication: Publication) -> list[tuple[str, str]]:
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
-
-
-def count(number: int, word: str) -> str:
-    """``1 way``, ``2 ways``."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def span(names: list[str]) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_text as words
 from dractl.report.canvas import Canvas
-from dractl.report.plain import wrap
+from dractl.report.plain import plural, wrap
 from dractl.topology import cpulist, tree
 from dractl.topology.machine import Machine, PciDevice
 from dractl.topology.tree import Root, Switch
@@ -152,7 +152,7 @@ class _Drawing:
         if len(devices) > 1:
             text = f"{len(devices)}× {text}"
             published += f" +{len(devices) - 1}" if published else ""
-        virtual = first.sriov is not None and first.sriov.physical_function is not None
+        virtual = first.physical_function is not None
         self.rows.append(
             _Row(
                 branch=lead,
@@ -185,8 +185,8 @@ class _Drawing:
             return False
         if bool(self._publication.of(a.bdf)) != bool(self._publication.of(b.bdf)):
             return False
-        if a.sriov and a.sriov.physical_function:
-            return b.sriov is not None and a.sriov.physical_function == b.sriov.physical_function
+        if a.physical_function:
+            return a.physical_function == b.physical_function
         return a.bdf.rpartition(".")[0] == b.bdf.rpartition(".")[0] and a.sriov == b.sriov and a.kind != "gpu"
 
 
@@ -206,7 +206,7 @@ def _summary(devices: list[PciDevice]) -> str:
     counts = Counter(d.class_name or d.class_code or "unknown" for d in devices)
     what = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.most_common(4))
     more = ", …" if len(counts) > 4 else ""
-    return f"+ {words.count(len(devices), 'other function')}: {what}{more}"
+    return f"+ {plural(len(devices), 'other function')}: {what}{more}"
 
 
 class _Widths(Struct, frozen=True):

@@ -78,7 +78,6 @@ def texts(rows: Iterable[Sequence[str]]) -> Iterable[str]:
     return ("".join(map(cell, row)) for row in rows)
 
 
-def bullets(items: Sequence[str], most: int | None = None) -> str:
-    """A list of plain texts; those beyond ``most`` are counted."""
-    more = f"<p>and {len(items) - most} more</p>" if most is not None and len(items) > most else ""
-    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in items[:most])}</ul>{more}" if items else ""
+def bullets(items: Sequence[str]) -> str:
+    """A list of plain texts."""
+    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in items)}</ul>" if items else ""

@@ -189,6 +189,11 @@ class PciDevice(Struct, frozen=True):
     data_direct_of: tuple[str, ...] = ()
     qat_services: str | None = None
 
+    @property
+    def physical_function(self) -> str | None:
+        """The address of the function that a virtual one belongs to; None for others."""
+        return self.sriov.physical_function if self.sriov is not None else None
+
 
 class PcieRoot(Struct, frozen=True):
     """A root below ``/sys/devices`` (``pci0000:17``); ``local_cpus`` is its bus's ``cpulistaffinity``, None if that
