@@ -13,9 +13,13 @@ from tests.lint.written import claim, documents, found, pod, selecting
 GPU = 'device.attributes["gpu.nvidia.com"]'
 
 
-def fixed(text: str) -> str:
+def fixed(text: str, *, safe: bool = False) -> str:
     report = lint(load(["-"], stdin=text.encode()), Target.of("1.37"))
-    after, _ = applied(text, [finding.fix for finding in report.findings if finding.fix is not None])
+    fixes = [finding.fix for finding in report.findings if finding.fix is not None]
+    assert {fix.safe for fix in fixes} == {
+        safe
+    }  # unsafe: the server refuses or drops it, and what was meant is a guess
+    after, _ = applied(text, fixes)
     left = lint(load(["-"], stdin=after.encode()), Target.of("1.37")).findings
     assert not [finding for finding in left if finding.severity != "info"]
     return after
@@ -86,7 +90,7 @@ def test_the_only_request() -> None:
 
 def test_the_name_of_a_claim_in_any_workload() -> None:
     text = documents(claim("gpu gpu.vendor.example"), pod("gpu=gpus"))
-    assert fixed(text.replace("claims: [{name: gpu}]", "claims: [{name: gpuu}]")) == text
+    assert fixed(text.replace("claims: [{name: gpu}]", "claims: [{name: gpuu}]"), safe=True) == text
 
 
 TWICE = "spec:\n  spec:\n    devices:\n      requests:\n\n      - name: gpu\n        exactly: {deviceClassName: gpu}\n"
@@ -147,6 +151,13 @@ def test_a_field_of_a_request_in_lines(wrong: str, right: str) -> None:
 def test_a_field_of_a_request_in_braces(wrong: str, right: str) -> None:
     text = IN_BRACES.rstrip("}\n")
     assert fixed(text + wrong) == text + right
+
+
+def test_an_amount_that_is_no_text_has_no_unit_to_leave_out() -> None:
+    text = claim("gpu a.com {capacity: {requests: {memory: [80 GB]}}}")
+    found = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
+    assert found
+    assert not any(finding.fix and "write" in finding.fix.title for finding in found)
 
 
 @pytest.mark.parametrize(
