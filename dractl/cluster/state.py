@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, cast
 
 from dractl.cluster.paste import nameable
 from dractl.cluster.rights import WHOLE, Rights
@@ -24,7 +24,7 @@ from dractl.model import (
     decode,
     pod_templates,
 )
-from dractl.model.paths import at as at
+from dractl.model.paths import at as at, reader
 from dractl.model.reader import Path
 from dractl.topology.machine import Machine
 from dractl.validation.claims import MAX_CONSTRAINTS
@@ -34,7 +34,6 @@ Machines = Mapping[str, tuple[Machine, Literal["snapshot", "hardware"]]]
 
 
 Key = tuple[str, str]  # namespace ("" for what is cluster-scoped), name
-T = TypeVar("T")
 
 _DRA = "resource.k8s.io"
 # The kinds that explain reads, with their API group. Anything else is kept only if it has a pod template.
@@ -403,26 +402,9 @@ def describe(value: Mapping[str, Any]) -> str:
 # -- reading mappings that may hold anything --
 
 
-def _typed(kind: type[T]) -> Callable[..., T]:
-    """:func:`at` for values of one type: an empty one where there is none. It has its own loop, since a dump of 5,000
-    nodes is asked half a million times."""
-
-    def found(value: Any, *path: str | int) -> T:
-        for step in path:
-            if isinstance(value, dict):
-                value = value.get(step)
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                return kind()
-        return value if isinstance(value, kind) else kind()
-
-    return found
-
-
-text_at: Callable[..., str] = _typed(str)
-map_at: Callable[..., Mapping[str, Any]] = _typed(dict)
-list_at: Callable[..., list[Any]] = _typed(list)
+text_at: Callable[..., str] = reader(str, str)
+map_at: Callable[..., Mapping[str, Any]] = reader(dict, dict)
+list_at: Callable[..., list[Any]] = reader(list, list)
 
 
 def maps_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:

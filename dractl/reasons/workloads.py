@@ -1,6 +1,6 @@
 """Reasons in workloads: who holds the devices, and why they stay. They never change the verdict."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
@@ -8,6 +8,14 @@ from dractl.reasons.next_step import CONTROLLERS, Asked, NextStep, delete_by_for
 from dractl.reasons.phrases import Names, Scope, first, plural
 
 _PODS = "kubectl get pods -n NS -o wide"
+
+
+def _hold(pods: Sequence[str]) -> str:
+    return f"{'holds' if len(pods) == 1 else 'hold'} the devices"
+
+
+def _keep_away(pods: Sequence[str], other: str) -> str:
+    return f"keeps {other} away from its node" if len(pods) == 1 else f"keep {other} away from their nodes"
 
 
 class OldReplicas(Cause, frozen=True, kw_only=True):
@@ -34,10 +42,7 @@ class OldReplicas(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         how = ", ".join(f"{k} {v}" for k, v in (("maxSurge", self.surge), ("maxUnavailable", self.unavailable)) if v)
-        one = len(self.pods) == 1
-        what = f"{'holds' if one else 'hold'} the devices that the new one needs"
-        if self.apart:
-            what = f"{'keeps' if one else 'keep'} the new one away from {'its node' if one else 'their nodes'}"
+        what = _keep_away(self.pods, "the new one") if self.apart else f"{_hold(self.pods)} that the new one needs"
         old = f"{plural(len(self.pods), 'old replica')} {what}"
         why = f"the rolling update of {self.owner} waits for itself: its {old}"
         return f"{why} ({how})" if how else why
@@ -105,10 +110,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         if self.earlier:
             return f"Job {self.earlier}, an earlier run of {self.owner}, still holds the devices"
-        one = len(self.pods) == 1
-        what = f"{'holds' if one else 'hold'} the devices"
-        if self.apart:
-            what = f"{'keeps' if one else 'keep'} this one away from {'its node' if one else 'their nodes'}"
+        what = _keep_away(self.pods, "this one") if self.apart else _hold(self.pods)
         held = f"{plural(len(self.pods), 'other pod')} of {self.owner} {what}"
         if self.together:
             return f"{held}; this one gets its turn only if they end without it"
