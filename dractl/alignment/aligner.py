@@ -7,10 +7,10 @@ from itertools import combinations_with_replacement
 from msgspec.structs import replace
 
 from dractl.alignment.best import Best, Grid, TooMany, best, taken
-from dractl.alignment.distance import KINDS, NOWHERE, SAME, Distance, Levels, Place, distance, kind, place
+from dractl.alignment.distance import KINDS, NOWHERE, SAME, Distance, Levels, Location, distance, kind, place
 from dractl.alignment.improvement import candidates
 from dractl.alignment.pairing import Positions, paired
-from dractl.alignment.quality import Alignment, Constraint, Pair, counted, levels, share
+from dractl.alignment.quality import Alignment, Improvement, Pair, counted, levels, share
 from dractl.allocation import AllocatedState, Allocator, DeviceID
 from dractl.allocation.faults import AttemptFailed
 from dractl.cluster.devices import Devices, result_device
@@ -38,7 +38,7 @@ class Aligner:
         self.levels = {name: Levels.of(machine, source) for name, (machine, source) in self.state.machines.items()}
         self._homes: dict[tuple[str, str], dict[str, str | None]] = {}
         self._known: dict[object, Best | None] = {}
-        self._places: dict[tuple[DeviceID, str | None], Place] = {}
+        self._places: dict[tuple[DeviceID, str | None], Location] = {}
 
     def node_of(self, claims: Sequence[Raw]) -> str | None:
         """The node of allocated claims: the only one that has devices of them; None for several, and for none."""
@@ -61,7 +61,7 @@ class Aligner:
                 found.append(self._alignment(kinds, first, second, places, claims, where))
         return tuple(found)
 
-    def places(self, node: str) -> dict[DeviceID, Place]:
+    def places(self, node: str) -> dict[DeviceID, Location]:
         """Where the devices of a node are."""
         return {
             device: self._place(device, node)
@@ -94,7 +94,7 @@ class Aligner:
                 found[node].append(claim)
         return found
 
-    def _place(self, device: DeviceID, node: str | None) -> Place:
+    def _place(self, device: DeviceID, node: str | None) -> Location:
         key = (device, node)
         if key not in self._places:
             published = self.devices.get(device)
@@ -109,7 +109,7 @@ class Aligner:
         kinds: tuple[str, str],
         first: Sequence[DeviceID],
         second: Sequence[DeviceID],
-        places: Mapping[DeviceID, Place],
+        places: Mapping[DeviceID, Location],
         claims: Sequence[Raw],
         node: str | None,
     ) -> Alignment:
@@ -182,7 +182,7 @@ class Aligner:
         ``also``: only allocations with these positions of other kinds count. Raises TooMany and AttemptFailed."""
         built = allocator.problem(self._node(node), claims)
         known = self.levels.get(node)
-        numbers: dict[Place, int] = {}
+        numbers: dict[Location, int] = {}
         of = []
         for offer in built.devices.offers:
             where = NOWHERE if offer.candidate is None else self._place(offer.candidate.id, node)
@@ -234,7 +234,7 @@ class Aligner:
 
     def _improvement(
         self, now: Allocator, node: str, claims: Sequence[Raw], found: Alignment, best_now: Positions
-    ) -> Constraint | None:
+    ) -> Improvement | None:
         """A constraint with which the scheduler's first choice is as good as the best one."""
         claim, names = _asking(found, claims)
         if claim is None:
@@ -265,7 +265,7 @@ class Aligner:
         return tuple(sorted((far(a, b) for a, b in found), reverse=True))
 
 
-def _grid(of: Sequence[int], places: Sequence[Place], known: Levels | None, *, near: bool) -> Grid:
+def _grid(of: Sequence[int], places: Sequence[Location], known: Levels | None, *, near: bool) -> Grid:
     """The distances of places; unknown ones as ``near`` as they can be, or as far."""
     memory: dict[tuple[int, int], int] = {}
 

@@ -63,7 +63,7 @@ SAME = _known("X", "slices")
 """The distance of a device from itself, of which two have a share."""
 
 
-class Place(Struct, frozen=True):
+class Location(Struct, frozen=True):
     """Where a device is.
 
     ``kind``: one of those in :data:`KINDS`, or empty. ``function``: the PCI address of its function (of a virtual
@@ -79,7 +79,7 @@ class Place(Struct, frozen=True):
     known: bool = True
 
 
-NOWHERE = Place("", known=False)
+NOWHERE = Location("", known=False)
 
 
 class Levels(Struct, frozen=True):
@@ -102,7 +102,7 @@ def kind(driver: str) -> str:
     return next((_KINDS[word] for word, drivers in hardware().items() if word in _KINDS and driver in drivers), "")
 
 
-def place(driver: str, device: Device, levels: Levels | None) -> Place:
+def place(driver: str, device: Device, levels: Levels | None) -> Location:
     """Where a published device is."""
     attributes = device.attributes
     root = attributes.get(PCIE_ROOT)
@@ -117,7 +117,7 @@ def place(driver: str, device: Device, levels: Levels | None) -> Place:
     )
     parent = attributes.get("parentUUID") or attributes.get(f"{driver}/parentUUID")
     whole = parent.value if parent is not None else device.name if _shared(device) else None
-    return Place(
+    return Location(
         kind(driver),
         None if levels is None else _function(device, levels.machine),
         tuple(value for value in roots if isinstance(value, str) and value),
@@ -144,7 +144,7 @@ def _function(device: Device, machine: Machine) -> str | None:
     return function.physical_function or function.bdf
 
 
-def distance(a: Place, b: Place, levels: Levels | None) -> Distance:
+def distance(a: Location, b: Location, levels: Levels | None) -> Distance:
     """The distance between two devices of one node; the same in both directions."""
     if not (a.known and b.known):
         return Distance(None, 0, _FAR, "slices")
@@ -159,7 +159,7 @@ def distance(a: Place, b: Place, levels: Levels | None) -> Distance:
     return _published(a, b)
 
 
-def _published(a: Place, b: Place) -> Distance:
+def _published(a: Location, b: Location) -> Distance:
     """The distance that standard attributes tell."""
     same_node = None if a.numa is None or b.numa is None else a.numa == b.numa
     if "cpu" in (a.kind, b.kind):  # the PCIe roots of CPUs are those near them

@@ -3,29 +3,29 @@
 from collections.abc import Iterator, Sequence
 from math import gcd
 
-from dractl.alignment.quality import Constraint
+from dractl.alignment.quality import Improvement
 from dractl.cluster.state import list_at, map_at, maps_at, text_at
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 from dractl.objects import Raw
 
 
-def candidates(claim: Raw, requests: Sequence[Sequence[str]]) -> Iterator[tuple[Constraint, Raw]]:
+def candidates(claim: Raw, requests: Sequence[Sequence[str]]) -> Iterator[tuple[Improvement, Raw]]:
     """Constraints with the claim that has them. ``requests``: the names of the requests of each kind."""
     names = tuple(dict.fromkeys(name for those in requests for name in those))
-    yield Constraint(PCIE_ROOT, names), _constrained(claim, [names], PCIE_ROOT)
+    yield Improvement(PCIE_ROOT, names), _constrained(claim, [names], PCIE_ROOT)
     groups = list(zip(*requests, strict=False))
     if len(groups) > 1 and all(len(those) == len(groups) for those in requests):
-        yield Constraint(PCIE_ROOT, names, len(groups)), _constrained(claim, groups, PCIE_ROOT)
+        yield Improvement(PCIE_ROOT, names, len(groups)), _constrained(claim, groups, PCIE_ROOT)
     counts = [_count(claim, name) for name in names]
     whole = gcd(*counts)
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and sum(counts) > n):
         groups = [tuple(_part(name, n) for name in names) for n in range(parts)]
         changed = _constrained(_split(claim, names, parts), groups, PCIE_ROOT)
-        yield Constraint(PCIE_ROOT, names, parts), changed
+        yield Improvement(PCIE_ROOT, names, parts), changed
         # Not every driver publishes the NUMA node; where roots are shared it is enough that one of the kinds does.
         first = [_part(name, n) for name in requests[0] for n in range(parts)]
-        yield Constraint(PCIE_ROOT, names, parts, NUMA_NODE), _constrained(changed, [first], NUMA_NODE)
-    yield Constraint(NUMA_NODE, names), _constrained(claim, [names], NUMA_NODE)
+        yield Improvement(PCIE_ROOT, names, parts, NUMA_NODE), _constrained(changed, [first], NUMA_NODE)
+    yield Improvement(NUMA_NODE, names), _constrained(claim, [names], NUMA_NODE)
 
 
 def _constrained(claim: Raw, groups: Sequence[Sequence[str]], attribute: str) -> Raw:

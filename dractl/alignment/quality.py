@@ -22,7 +22,7 @@ class Pair(Struct, frozen=True):
     source: str
 
 
-class Constraint(Struct, frozen=True):
+class Improvement(Struct, frozen=True):
     """A constraint with which the scheduler finds the best devices that are free.
 
     ``parts``: the requests are split into so many equal groups, each with a constraint of its own. ``within``: an
@@ -60,7 +60,7 @@ class Alignment(Struct, frozen=True):
     best_now: Mapping[str, int] | None = None
     share: Share | None = None
     share_now: Share | None = None
-    improvement: Constraint | None = None
+    improvement: Improvement | None = None
     why: str = ""
 
     @property

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dractl.alignment import Aligner, Alignment
 from dractl.alignment.best import TooMany
 from dractl.alignment.improvement import candidates
-from dractl.alignment.quality import Constraint
+from dractl.alignment.quality import Improvement
 from dractl.allocation import DeviceID, Features
 from dractl.allocation.faults import AttemptFailed
 from dractl.capacity.copies import of_claim
@@ -27,7 +27,7 @@ class Aligned(Struct, frozen=True):
     first: int
     unknown: int = 0
     possible: int | None = None
-    constraint: Constraint | None = None
+    constraint: Improvement | None = None
     constrained: int = 0
 
     @property

@@ -15,7 +15,7 @@ from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices, result_device
 from dractl.cluster.state import ClusterState, list_at, map_at, maps_at, text_at
 from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
-from dractl.scheduler.groups import Held
+from dractl.scheduler.groups import ClaimsHeld
 
 PoolID = tuple[str, str]
 
@@ -87,7 +87,7 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     whole = not any(one.kind == "ResourceClaim" for one in state.rights.unread)
     slices = apply_taint_rules(state.slices, state.taint_rules, features, classes=state.classes)
     index = Devices(state, slices)
-    held = Held.of(state, features).devices
+    held = ClaimsHeld.of(state, features).devices
     matching, amounts = _Classes(state.classes, features), _Amounts(held)
     pools: list[PoolRow] = []
     devices: list[DeviceRow] = []

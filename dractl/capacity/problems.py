@@ -9,19 +9,12 @@ from msgspec import Struct
 from dractl.capacity.inventory import PoolRow, Stock
 from dractl.capacity.plugins import PluginRow
 from dractl.cluster.kubelet import unhealthy
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
 from dractl.cluster.state import ClusterState, Key, list_at, map_at, maps_at, text_at
 from dractl.facts.resources import drivers_of
 from dractl.objects import Raw
-
-
-class NextStep(Struct, frozen=True):
-    """A step to take or a thing to look at, and its command, if there is one."""
-
-    text: str
-    command: str | None = None
 
 
 class Problem(Struct, frozen=True):

@@ -48,7 +48,7 @@ def tried(program: Program, devices: Iterable[TriedDevice]) -> tuple[Trial, ...]
     return tuple(sorted(found, key=lambda trial: (order[trial.result], -len(trial.devices))))
 
 
-class Answer(Struct, frozen=True):
+class ReleaseVerdict(Struct, frozen=True):
     """The verdict of a release on an expression.
 
     ``program`` is compiled as kube-apiserver does when the expression is created, ``stored`` as kube-scheduler does.

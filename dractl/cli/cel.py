@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Exit, Option
 
 from dractl.cel import Program, environment, require
-from dractl.cel.trials import Answer, TriedDevice, tried
+from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
 from dractl.cli import common, completing, driver_options, terminal
 from dractl.cluster import ClusterState
 from dractl.errors import UsageError
@@ -115,7 +115,7 @@ def _answer(
     hardware: Sequence[str],
     drivers: Sequence[str],
     configured: driver_options.Configured,
-) -> Answer:
+) -> ReleaseVerdict:
     from dractl.cli import published
 
     require("dractl cel")
@@ -127,7 +127,7 @@ def _answer(
     if not states and drivers:
         states = published.every_machine(target, wanted)
     if program.admission == "tooComplex":  # nobody asks for its results, and they can take long
-        return Answer(target.release, program, stored, help_of(program, target), remarks=_remarks(text, target))
+        return ReleaseVerdict(target.release, program, stored, help_of(program, target), remarks=_remarks(text, target))
     found = list(_published(states))
     if not drivers:
         wanted = sorted({device.driver for device in found} & (_named(program)))
@@ -136,7 +136,7 @@ def _answer(
     error = published.undecided(stored, {name for driver in wanted or missing for name in missing.get(driver, ())})
     if error is not None:
         raise error
-    return Answer(
+    return ReleaseVerdict(
         target.release,
         program,
         stored,

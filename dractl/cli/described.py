@@ -11,7 +11,7 @@ from dractl.cli.source import Cluster
 from dractl.cluster import ClusterState
 from dractl.errors import InputError, UsageError
 from dractl.explain import Options, Question, everything, find
-from dractl.explain.around.machines import Comparison, Described, compare as ask
+from dractl.explain.around.machines import ByMachine, DescribedMachine, compare as ask
 from dractl.model import Target
 from dractl.report import explain_machines, explain_text
 
@@ -57,13 +57,13 @@ def compare(
     return text, all(comparison.fits for comparison in found)
 
 
-def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> Described:
+def _described(spec: str, classes: ClusterState, target: Target, configured: Configured) -> DescribedMachine:
     from dractl.drivers.hardware import labels_of, room_of, setter
 
     known = labels_of(spec)
     setters = {key: name for key in known if (name := setter(key)) is not None}
     there = published.described(spec, target, configured=configured)
-    return Described(classes.merged(there), known, room_of(spec), setters)
+    return DescribedMachine(classes.merged(there), known, room_of(spec), setters)
 
 
 def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
@@ -78,7 +78,7 @@ def _questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     return found
 
 
-def _text(comparisons: Sequence[Comparison], release: str, verbose: int, *, to_file: bool) -> str:
+def _text(comparisons: Sequence[ByMachine], release: str, verbose: int, *, to_file: bool) -> str:
     """The tables; with -v, also the whole answer for each machine that does not serve."""
     out = sys.stdout
     canvas = terminal.canvas(to_file=to_file, most=120)

@@ -11,14 +11,14 @@ from typer import Argument, Option
 from dractl.alignment import Alignment, Use, uses
 from dractl.capacity import DeviceRow, Fit, PluginRow, Stock, copies, inventory, place, plugins, problems
 from dractl.capacity.placing import BUDGET
-from dractl.capacity.problems import NextStep, Problem
+from dractl.capacity.problems import Problem
 from dractl.cel import environment
 from dractl.cli import common, completing, driver_options, published, source, terminal, watching
 from dractl.cli.source import Cluster
 from dractl.cluster import paste
 from dractl.cluster.devices import Devices
 from dractl.cluster.kubelet import newest_of
-from dractl.cluster.labels import LabelSelector, parse
+from dractl.cluster.labels import LabelQuery, parse
 from dractl.cluster.sources import recognized, sort_out
 from dractl.cluster.state import ClusterState, key_of, map_at, maps_at, text_at
 from dractl.errors import DractlError, InputError, UsageError
@@ -254,7 +254,7 @@ def _report(
     return capacity_text.devices(stock, offered, faults, canvas, _hidden(cluster), by=by, release=cluster.release)
 
 
-def _held(state: ClusterState, namespace: str | None, labels: LabelSelector | None, row: DeviceRow) -> bool:
+def _held(state: ClusterState, namespace: str | None, labels: LabelQuery | None, row: DeviceRow) -> bool:
     """True if a claim of the namespace, and a pod with the labels, holds the device."""
     return any(
         namespace in (None, holder.claim.partition("/")[0])
@@ -294,11 +294,11 @@ def _hanging(cluster: Cluster, node: str) -> Iterator[Problem]:
 
     condition = hanging.condition(cluster.state, node)
     if condition is not None:
-        look = NextStep("see what its kubelet says", paste.command("kubectl describe node {}", node))
+        look = paste.NextStep("see what its kubelet says", paste.command("kubectl describe node {}", node))
         yield Problem("node-not-ready", condition.sentence(Names(), Scope.ONE), (f"Node/{node}",), (look,))
     for one in hanging.pods(Scheduler(cluster.state, cluster.features), node):
         namespace, name = key_of(one.pod)
-        read_on = NextStep("see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace))
+        read_on = paste.NextStep("see what helps", paste.command("dractl explain pod/{} -n {}", name, namespace))
         yield Problem("pod-hangs", f"pod {one.pod}: {one.why}", (f"Pod/{one.pod}",), (read_on,))
 
 

@@ -24,7 +24,7 @@ from dractl.errors import InputError, UsageError
 from dractl.model import Target
 from dractl.objects import Claim, selectors_of
 from dractl.topology.machine import Machine
-from dractl.upgrade import Described
+from dractl.upgrade import DescribedNode
 
 
 def read(source: str, target: Target) -> ClusterState:
@@ -65,16 +65,16 @@ def described(
     return _of_machine(found, node_name(spec), f"--hardware {spec}", target, wanted, settings, configured.versions)
 
 
-def a_machine(spec: str) -> Described:
+def a_machine(spec: str) -> DescribedNode:
     """The machine of ``--hardware``, or of a snapshot or an archive of one, whose node is its host."""
     if os.path.isfile(spec) and not spec.endswith((".yaml", ".yml")):
         snapshot = read_node(None, Path(spec))
-        return Described((snapshot.host.name or node_name(spec)).lower(), snapshot)
+        return DescribedNode((snapshot.host.name or node_name(spec)).lower(), snapshot)
     found = machine(spec)
-    return Described(node_name(spec), found, settings_of(spec, found))
+    return DescribedNode(node_name(spec), found, settings_of(spec, found))
 
 
-def of_described(described: Described, spec: str, target: Target, versions: Mapping[str, str]) -> ClusterState:
+def of_described(described: DescribedNode, spec: str, target: Target, versions: Mapping[str, str]) -> ClusterState:
     """The slices that drivers would publish for a machine, their classes and its node."""
     return _of_machine(
         described.machine, described.node, f"--hardware {spec}", target, (), described.settings, versions

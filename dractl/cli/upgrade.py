@@ -18,7 +18,7 @@ from dractl.lint.finding import Report
 from dractl.manifests import load, load_readable
 from dractl.model import Target
 from dractl.model.releases import NEWEST
-from dractl.upgrade import Described, Finding, Input, Inputs, Plan, concerned, gates_of, path_of, plan
+from dractl.upgrade import Compared, DescribedNode, Finding, Input, Plan, concerned, gates_of, path_of, plan
 
 FORMATS = ("text", "json", "yaml", "name", "html", "markdown")
 
@@ -36,7 +36,9 @@ DriverVersion = Annotated[
     list[str] | None,
     Option("--driver-version", metavar="DRIVER=VERSION", help="Upgrade this driver, too; DRIVER=PRESENT..VERSION."),
 ]
-Fix = Annotated[bool, Option("--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest.")]
+SafeFixes = Annotated[
+    bool, Option("--fix", help="Write lint's safe fixes of what breaks to the manifests; report the rest.")
+]
 UnsafeFixes = Annotated[
     bool, Option("--unsafe-fixes", help="With --fix: also apply fixes that may change the meaning.")
 ]
@@ -50,7 +52,7 @@ def command(
     start: From = None,
     driver_version: DriverVersion = None,
     hardware: Hardware = None,
-    fix: Fix = False,
+    fix: SafeFixes = False,
     unsafe_fixes: UnsafeFixes = False,
     namespace: source.Namespace = None,
     access: source.Access = source.Access(),
@@ -96,7 +98,7 @@ def command(
         errors = _fix(paths or [], [Target.of(one, gates_of(one, gates)) for one in path_of(first, to)], unsafe_fixes)
         manifests = _manifests(paths or [])
     state, machines = _with_machines(state, hardware or [], Target.of(path_of(first, to)[0]), wanted)
-    found = plan(Inputs(manifests, state, gates, wanted, machines), first, to)
+    found = plan(Compared(manifests, state, gates, wanted, machines), first, to)
     found = _with_fixes(found, paths or [], gates)
     report = _report(found, common.kind_of(output), verbose > 0, to_file=output_file is not None)
     common.write_answer(report, output, output_file)
@@ -159,7 +161,7 @@ def _manifests(paths: list[str]) -> tuple[Input, ...]:
 
 def _with_machines(
     state: ClusterState, specs: list[str], target: Target, wanted: Mapping[str, str]
-) -> tuple[ClusterState, tuple[Described, ...]]:
+) -> tuple[ClusterState, tuple[DescribedNode, ...]]:
     """The cluster with the nodes whose machines are described; those that it has keep their slices."""
     from dractl.cli import published
 

@@ -143,7 +143,7 @@ def unready(state: ClusterState, node: str) -> str:
 # -- containers --
 
 
-class Container(Struct, frozen=True):
+class ContainerStatus(Struct, frozen=True):
     """A container as its kubelet reports it. ``state`` is empty where nothing is said. ``reason``, ``message``,
     ``code`` (the exit code) and ``since`` (when it began) are of that state, ``last`` is the one before. ``restarts``
     counts how often it was started again. ``init``: the pod waits for its end; ``begun``: it has run at least once."""
@@ -158,7 +158,7 @@ class Container(Struct, frozen=True):
     ready: bool = False
     init: bool = False
     begun: bool = False
-    last: Container | None = None
+    last: ContainerStatus | None = None
 
     @property
     def failed(self) -> bool:
@@ -176,7 +176,7 @@ class Container(Struct, frozen=True):
         return uninjected(self.message or self.reason)
 
 
-def containers(pod: Raw) -> tuple[Container, ...]:
+def containers(pod: Raw) -> tuple[ContainerStatus, ...]:
     """The containers of a pod: those of its init, then its main ones. Sidecars are init containers that are restarted
     for ever; the pod does not wait for their end. Ephemeral containers stop nobody and are left out."""
     sidecars = {
@@ -189,11 +189,11 @@ def containers(pod: Raw) -> tuple[Container, ...]:
     )
 
 
-def _container(status: Raw, *, init: bool) -> Container:
+def _container(status: Raw, *, init: bool) -> ContainerStatus:
     now, before = _state(status, "state"), _state(status, "lastState")
     restarts = status.get("restartCount")
-    last = Container(text_at(status, "name"), **before) if before["state"] else None
-    return Container(
+    last = ContainerStatus(text_at(status, "name"), **before) if before["state"] else None
+    return ContainerStatus(
         text_at(status, "name"),
         **now,
         restarts=restarts if isinstance(restarts, int) else 0,
@@ -274,7 +274,7 @@ class KubeletReport(Struct, frozen=True):
     heard: bool
     finalizers: tuple[str, ...]
     conditions: Mapping[str, PodCondition]
-    containers: tuple[Container, ...]
+    containers: tuple[ContainerStatus, ...]
     unhealthy: tuple[Health, ...]
     events: tuple[Event, ...]
 

@@ -27,7 +27,7 @@ class Term(Struct, frozen=True):
         return has is not self.negated
 
 
-class LabelSelector(Struct, frozen=True):
+class LabelQuery(Struct, frozen=True):
     """Requirements that all must hold."""
 
     terms: tuple[Term, ...]
@@ -37,7 +37,7 @@ class LabelSelector(Struct, frozen=True):
         return all(term.matches(labels) for term in self.terms)
 
 
-def parse(text: str) -> LabelSelector:
+def parse(text: str) -> LabelQuery:
     """``app=web,tier!=test,zone in (a, b),!canary``. Raises UsageError for anything else."""
     terms = []
     for part in re.split(r",(?![^(]*\))", text):
@@ -54,4 +54,4 @@ def parse(text: str) -> LabelSelector:
             terms.append(Term(found["key"], frozenset({found["value"]}), found["operator"] == "!="))
         else:
             terms.append(Term(found["key"], None, bool(found["no"])))
-    return LabelSelector(tuple(terms))
+    return LabelQuery(tuple(terms))

@@ -1,7 +1,9 @@
-"""Commands that are printed to be pasted into a shell. Names in them come from dumps and clusters of anybody."""
+"""Next steps, and commands that are printed to be pasted into a shell. Names in them come from anybody's dumps."""
 
 import re
 import shlex
+
+from msgspec import Struct
 
 _NAME = re.compile(r"[A-Za-z0-9_.:@%+=,/][A-Za-z0-9_.:@%+=,/-]*")
 
@@ -18,3 +20,10 @@ def command(text: str, *words: str) -> str:
     if any(word.startswith("-") or not word.isprintable() for word in words):
         return ""
     return text.format(*map(shlex.quote, words))
+
+
+class NextStep(Struct, frozen=True):
+    """Something to do or to look at; ``command`` is what shows it, if a command does."""
+
+    text: str
+    command: str = ""

@@ -12,7 +12,7 @@ PLACES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
 """The standard attributes that claims align devices by, and what they stand for."""
 
 
-class Alignment(Struct, frozen=True):
+class AlignedGroup(Struct, frozen=True):
     """``gpus`` GPUs and ``nics`` NICs with one value of ``attribute``.
 
     ``ways`` counts the combinations, ``places`` the PCIe roots or NUMA nodes that have at least one.
@@ -36,9 +36,9 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def alignments(devices: tuple[Published, ...]) -> tuple[Alignment, ...]:
+def alignments(devices: tuple[Published, ...]) -> tuple[AlignedGroup, ...]:
     """The alignments that the devices allow: 1, 2, 4 or 8 GPUs, alone, with one NIC, and with a NIC for each."""
-    by_shape: dict[tuple[str, int, int], Alignment] = {}
+    by_shape: dict[tuple[str, int, int], AlignedGroup] = {}
     for attribute in PLACES:
         gpus, nics = (
             Counter(d.place(attribute) for d in devices if d.kind == kind and d.place(attribute) is not None)
@@ -50,7 +50,7 @@ def alignments(devices: tuple[Published, ...]) -> tuple[Alignment, ...]:
                     continue
                 ways = [comb(gpus[place], g) * comb(nics[place], n) for place in gpus]
                 if any(ways):
-                    by_shape[attribute, g, n] = Alignment(attribute, g, n, sum(ways), sum(w > 0 for w in ways))
+                    by_shape[attribute, g, n] = AlignedGroup(attribute, g, n, sum(ways), sum(w > 0 for w in ways))
     return tuple(by_shape.values())
 
 

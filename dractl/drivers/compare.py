@@ -15,7 +15,7 @@ _MISSING = object()
 _OWN = frozenset({("gpu.example.com", "attributes.uuid"), ("net.example.com", "attributes.uuid")})
 
 
-class Difference(Struct, frozen=True):
+class DeviceDiff(Struct, frozen=True):
     """One difference. Without ``path`` the whole device is on one side only; ``None`` is what a side lacks."""
 
     driver: str
@@ -30,19 +30,19 @@ def differences(
     rendered: Iterable[Mapping[str, Any]],
     node_name: str,
     drivers: Iterable[str],
-) -> tuple[Difference, ...]:
+) -> tuple[DeviceDiff, ...]:
     """Differences between the devices of ``node_name`` of these drivers; order and names of slices do not matter, nor
     values that only the driver's process knows."""
     theirs = devices(published, node_name, frozenset(drivers))
     ours = devices(rendered, node_name, frozenset(drivers))
-    found: list[Difference] = []
+    found: list[DeviceDiff] = []
     for key in sorted(theirs.keys() | ours.keys()):
         their, our = theirs.get(key), ours.get(key)
         if their is None or our is None:
-            found.append(Difference(*key, "", their, our))
+            found.append(DeviceDiff(*key, "", their, our))
             continue
         found += [
-            Difference(*key, path, None if left is _MISSING else left, None if right is _MISSING else right)
+            DeviceDiff(*key, path, None if left is _MISSING else left, None if right is _MISSING else right)
             for path, left, right in _compare(their, our, "")
             if (key[0], path) not in _OWN
         ]

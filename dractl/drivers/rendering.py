@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.drivers import registry
 from dractl.drivers.profile import Inventory, Known, Options
 from dractl.errors import Unsupported
-from dractl.model.releases import GATES, Field, Target, dropped_fields, stage, unknown_fields
+from dractl.model.releases import GATES, SpecField, Target, dropped_fields, stage, unknown_fields
 from dractl.topology.machine import Machine
 from dractl.validation import rules
 
@@ -182,7 +182,7 @@ def drop_fields(spec: dict[str, Any], kind: str, target: Target, about: str, not
     notices += [f"{about}: {_why(item, target)}" for item in gone if _remove(spec, item.path.split("."))]
 
 
-def _why(item: Field, target: Target) -> str:
+def _why(item: SpecField, target: Target) -> str:
     release = target.release
     gates = " and ".join(gate for gate in item.gates if not target.enabled(gate)) if item.gates else ""
     if gates:

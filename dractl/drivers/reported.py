@@ -19,7 +19,7 @@ _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 _WANTED = {"int": "an integer", "bool": "true or false", "string": "a string", "version": "a version such as 1.2.3"}
 
 
-class Misfit(Exception):
+class Unpublishable(Exception):
     """A value that the driver cannot publish, with its ``path`` inside the device."""
 
     def __init__(self, path: tuple[str, ...], message: str, hint: str | None = None) -> None:
@@ -30,14 +30,14 @@ class Misfit(Exception):
 def device(driver: str, item: Any) -> Reported:
     """A device of a machine file: ``{name: rbln0, ATTRIBUTE: value, ..., capacity: {NAME: quantity}}``.
 
-    Raises :class:`Misfit` for a value that the driver cannot publish, UsageError for an unknown driver.
+    Raises :class:`Unpublishable` for a value that the driver cannot publish, UsageError for an unknown driver.
     """
     catalogue = find(driver).catalogue
     if not isinstance(item, dict):
-        raise Misfit((), "a device must be a map of its name, its attributes and its capacity")
+        raise Unpublishable((), "a device must be a map of its name, its attributes and its capacity")
     name = item.get("name")
     if not isinstance(name, str) or not _LABEL.match(name):
-        raise Misfit(("name",), f"name must be a DNS label such as npu-0, not {name!r}")
+        raise Unpublishable(("name",), f"name must be a DNS label such as npu-0, not {name!r}")
     attributes = {row.name: row for row in catalogue.attributes}
     facts = []
     for key, value in item.items():
@@ -51,7 +51,7 @@ def device(driver: str, item: Any) -> Reported:
 
 def _capacities(driver: str, catalogue: Driver, value: Any) -> tuple[Fact, ...]:
     if not isinstance(value, dict):
-        raise Misfit(("capacity",), "capacity must be a map from names to quantities")
+        raise Unpublishable(("capacity",), "capacity must be a map from names to quantities")
     known = tuple(row.name for row in catalogue.capacities)
     found = []
     for key, amount in value.items():
@@ -60,16 +60,16 @@ def _capacities(driver: str, catalogue: Driver, value: Any) -> tuple[Fact, ...]:
         try:
             Quantity.parse(str(amount))
         except ValueError:
-            raise Misfit(("capacity", key), f"{key} must be a quantity such as 32Gi, not {amount!r}") from None
+            raise Unpublishable(("capacity", key), f"{key} must be a quantity such as 32Gi, not {amount!r}") from None
         found.append(Fact(key, str(amount)))
     return tuple(found)
 
 
-def _unknown(driver: str, what: str, key: str, path: tuple[str, ...], known: tuple[str, ...]) -> Misfit:
+def _unknown(driver: str, what: str, key: str, path: tuple[str, ...], known: tuple[str, ...]) -> Unpublishable:
     near = nearest_names(str(key), known, most=1)
     suggestion = f"; did you mean {near[0]}?" if near else ""
     hint = f"it publishes {', '.join(known)}" if known else f"it publishes no {what}"
-    return Misfit(path, f"{driver} has no {what} {key!r}{suggestion}", hint)
+    return Unpublishable(path, f"{driver} has no {what} {key!r}{suggestion}", hint)
 
 
 def _text(key: str, row: Attribute, value: Any) -> str:
@@ -84,10 +84,10 @@ def _text(key: str, row: Attribute, value: Any) -> str:
         wanted = _WANTED.get(row.type, row.type)
         if row.type == "string" and isinstance(value, str):
             wanted = f"at most {_MAX_TEXT} bytes"
-        raise Misfit((key,), f"{key} must be {wanted}, not {value!r}")
+        raise Unpublishable((key,), f"{key} must be {wanted}, not {value!r}")
     if row.values and value not in row.values:
         allowed = ", ".join(str(one) or "empty" for one in row.values)
-        raise Misfit((key,), f"{key} must be one of {allowed}, not {value!r}")
+        raise Unpublishable((key,), f"{key} must be one of {allowed}, not {value!r}")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

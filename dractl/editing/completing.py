@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import Place, outline, place_at, split_lines
+from dractl.editing.places import Cursor, outline, place_at, split_lines
 from dractl.lint.published import classes, products
 from dractl.model import Target
 from dractl.validation.schemas import of_release
@@ -47,7 +47,7 @@ def completions(text: str, line: int, column: int, target: Target) -> list[Compl
     return list(_values(place, column, text, target))
 
 
-def _in_expression(place: Place, column: int) -> Iterator[Completion]:
+def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
     wanted = expressions.wanted(place.before)
     if wanted is None:
         return
@@ -75,7 +75,7 @@ def _known_values(wanted: expressions.Wanted) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _fields(place: Place, column: int, target: Target) -> Iterator[Completion]:
+def _fields(place: Cursor, column: int, target: Target) -> Iterator[Completion]:
     holder = place.path[:-1]
     start = column - len(place.before)
     shape = fields.shape_at(place.outline, holder, target)
@@ -101,7 +101,7 @@ def _fields(place: Place, column: int, target: Target) -> Iterator[Completion]:
         )
 
 
-def _values(place: Place, column: int, text: str, target: Target) -> Iterator[Completion]:
+def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[Completion]:
     written = place.before.lstrip("\"'")
     start = column - len(written)
     shape = fields.shape_at(place.outline, place.path, target)

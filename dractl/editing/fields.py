@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dractl.editing.places import Outline, Path
 from dractl.model import Target
-from dractl.model.releases import FIELDS, Field
+from dractl.model.releases import FIELDS, SpecField
 from dractl.validation.schemas import of_release
 from dractl.validation.shapes import List, Map, Record, Shape
 
@@ -51,7 +51,7 @@ def described(outline: Outline, path: Path, target: Target) -> str | None:
     return "\n\n".join(lines)
 
 
-def _row(outline: Outline, path: Path) -> Field | None:
+def _row(outline: Outline, path: Path) -> SpecField | None:
     spec, prefix = _SPECS.get(outline.value("kind") or "", ("", ()))
     if not spec or path[: len(prefix)] != prefix:
         return None

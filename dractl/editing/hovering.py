@@ -5,7 +5,7 @@ from msgspec import Struct
 from dractl.cel.lookups import from_tokens
 from dractl.cel.tokens import tokenize
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import Place, place_at, unquoted
+from dractl.editing.places import Cursor, place_at, unquoted
 from dractl.lint.published import classes
 from dractl.model import Target
 
@@ -31,11 +31,11 @@ def hover(text: str, line: int, column: int, target: Target) -> Hover | None:
     return _around(_of_value(place), place, column)
 
 
-def _around(said: str | None, place: Place, column: int) -> Hover | None:
+def _around(said: str | None, place: Cursor, column: int) -> Hover | None:
     return None if said is None else Hover(said, column - len(place.before), column + len(place.after.rstrip()))
 
 
-def _in_expression(place: Place, column: int) -> Hover | None:
+def _in_expression(place: Cursor, column: int) -> Hover | None:
     text, shift = expressions.plain(place.before + place.after), column - len(place.before)
     at = column - shift
     for lookup in from_tokens(text):
@@ -50,7 +50,7 @@ def _in_expression(place: Place, column: int) -> Hover | None:
     return None
 
 
-def _of_value(place: Place) -> str | None:
+def _of_value(place: Cursor) -> str | None:
     value = unquoted(place.before + place.after)
     match place.path[-1]:
         case "deviceClassName":

@@ -49,7 +49,7 @@ class Outline(Struct, frozen=True):
         )
 
 
-class Place(Struct, frozen=True):
+class Cursor(Struct, frozen=True):
     """A position. ``before`` and ``after``: the text of the key or value on this line on both sides of it.
 
     ``key``: it is in a key, or where one can begin. ``outline`` is that of the whole document.
@@ -80,7 +80,7 @@ def unquoted(text: str) -> str:
     return re.split(r"\s#", text, maxsplit=1)[0].rstrip()
 
 
-def place_at(text: str, line: int, column: int) -> Place | None:
+def place_at(text: str, line: int, column: int) -> Cursor | None:
     """The place of a position; None in a comment, on a separator, or outside the text."""
     lines = split_lines(text)
     if not 0 <= line < len(lines) or _separates(lines[line]):
@@ -97,28 +97,28 @@ def place_at(text: str, line: int, column: int) -> Place | None:
             return None
         return _on_blank_line(whole, above, current[:column], current[column:])
     if here.scalar:
-        return Place(whole, here.path, key=False, before=current[:column], after=current[column:])
+        return Cursor(whole, here.path, key=False, before=current[:column], after=current[column:])
     if here.start < here.end and column <= here.end:
         name = column >= here.start
         before = current[here.start : column] if name else ""
-        return Place(whole, here.path, key=True, before=before, after=current[max(column, here.start) : here.end])
+        return Cursor(whole, here.path, key=True, before=before, after=current[max(column, here.start) : here.end])
     if column < here.value:
         if here.start == here.end:
             return None
-        return Place(whole, here.path, key=False, before="", after=current[column:])
+        return Cursor(whole, here.path, key=False, before="", after=current[column:])
     if here.start == here.end:  # an item or a word that has no colon yet: a key may be meant
-        return Place(whole, here.path, key=True, before=current[here.value : column], after=current[column:])
-    return Place(whole, here.path, key=False, before=current[here.value : column], after=current[column:])
+        return Cursor(whole, here.path, key=True, before=current[here.value : column], after=current[column:])
+    return Cursor(whole, here.path, key=False, before=current[here.value : column], after=current[column:])
 
 
-def _on_blank_line(whole: Outline, above: Outline, before: str, after: str) -> Place | None:
+def _on_blank_line(whole: Outline, above: Outline, before: str, after: str) -> Cursor | None:
     column = len(before)
     if above.block is not None and column > above.block:
-        return Place(whole, tuple(step for _, step in above.stack), key=False, before="", after="")
+        return Cursor(whole, tuple(step for _, step in above.stack), key=False, before="", after="")
     stack = list(above.stack)
     while stack and stack[-1][0] >= column:
         stack.pop()
-    return Place(whole, (*(step for _, step in stack), ""), key=True, before="", after=after.strip())
+    return Cursor(whole, (*(step for _, step in stack), ""), key=True, before="", after=after.strip())
 
 
 def _separates(line: str) -> bool:

@@ -10,7 +10,7 @@ from dractl.facts import Attribute, Capacity
 _EXAMPLE = "gpu.example.com"  # everybody uses this name for examples; lint does not know its devices either
 
 
-class Published(Struct, frozen=True):
+class PublishedName(Struct, frozen=True):
     """An attribute or a capacity of a driver; ``row`` is its row in the driver's catalogue."""
 
     driver: str
@@ -33,17 +33,17 @@ def drivers() -> tuple[str, ...]:
 
 
 @cache
-def by_kind(kind: str) -> tuple[Published, ...]:
+def by_kind(kind: str) -> tuple[PublishedName, ...]:
     """Everything that known drivers publish: ``attributes`` or ``capacity``."""
     found = []
     for driver in drivers():
         catalogue = find(driver).catalogue
         rows: tuple[Attribute | Capacity, ...] = catalogue.attributes if kind == "attributes" else catalogue.capacities
-        found += [Published(driver, row.name if "/" in row.name else f"{driver}/{row.name}", row) for row in rows]
+        found += [PublishedName(driver, row.name if "/" in row.name else f"{driver}/{row.name}", row) for row in rows]
     return tuple(found)
 
 
-def of_name(kind: str, full_name: str) -> tuple[Published, ...]:
+def of_name(kind: str, full_name: str) -> tuple[PublishedName, ...]:
     """Rows for an attribute or a capacity by its full name; one for each driver that publishes it."""
     return tuple(item for item in by_kind(kind) if item.full_name == full_name)
 
@@ -53,9 +53,9 @@ def domains(kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.full_name.partition("/")[0] for item in by_kind(kind)))
 
 
-def in_domain(kind: str, domain: str) -> dict[str, tuple[Published, ...]]:
+def in_domain(kind: str, domain: str) -> dict[str, tuple[PublishedName, ...]]:
     """Everything of a kind in a domain, by its name without the domain."""
-    found: dict[str, tuple[Published, ...]] = {}
+    found: dict[str, tuple[PublishedName, ...]] = {}
     for item in by_kind(kind):
         owner, _, name = item.full_name.partition("/")
         if owner == domain:
@@ -63,13 +63,13 @@ def in_domain(kind: str, domain: str) -> dict[str, tuple[Published, ...]]:
     return found
 
 
-def described(items: tuple[Published, ...]) -> str:
+def described(items: tuple[PublishedName, ...]) -> str:
     """An attribute or capacity as Markdown: type, meaning, values, versions and conditions, for each driver."""
     head = f"**{items[0].full_name}**: {', '.join(dict.fromkeys(item.type for item in items))}"
     return "\n\n".join([head, *(_of_driver(item) for item in items)])
 
 
-def _of_driver(item: Published) -> str:
+def _of_driver(item: PublishedName) -> str:
     row = item.row
     catalogue = find(item.driver).catalogue
     lines = [f"{item.driver}: {row.about}"]

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from dractl.alignment import Alignment
     from dractl.cluster.devices import Holder
+    from dractl.cluster.paste import NextStep
     from dractl.explain.fixes.steps import Step
     from dractl.explain.unread import Blind
     from dractl.reasons.headline import Clauses
     from dractl.reasons.misfits import Evaluated
-    from dractl.reasons.next_step import NextStep
 
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"]

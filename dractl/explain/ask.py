@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import IMPLICIT_PREFIX
 from dractl.cluster.kinds import KINDS, kind_of, not_found
-from dractl.cluster.labels import LabelSelector
+from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, maps_at, owning_pods, text_at
 from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
@@ -79,7 +79,7 @@ def find(
 def labelled(
     state: ClusterState,
     words: Sequence[str],
-    selector: LabelSelector,
+    selector: LabelQuery,
     namespace: str | None,
     kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Question]:

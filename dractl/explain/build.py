@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dractl.alignment import Alignment
 from dractl.allocation.survey import Survey
 from dractl.cluster.devices import Devices
+from dractl.cluster.paste import NextStep
 from dractl.cluster.state import text_at
 from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject
 from dractl.explain.around import inventory
@@ -25,7 +26,7 @@ from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import Blindness
 from dractl.reasons.constraints import ConstraintConflict
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names
 from dractl.scheduler.attempt import Scheduler
 

@@ -15,7 +15,7 @@ from dractl.explain.unread import Blindness, blind_to, compares_devices, founded
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import failure, without_allocation
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.preenqueue import Entry, enter
+from dractl.scheduler.preenqueue import Entered, enter
 from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.verdict import Attempt
 
@@ -31,7 +31,7 @@ class Inquiry(Struct, frozen=True):
     question: Question
     subject: Subject
     claim: PodClaim | None = None
-    entry: Entry | None = None
+    entry: Entered | None = None
     attempt: Attempt | None = None
     notes: tuple[str, ...] = ()
 
@@ -112,7 +112,7 @@ def _of_pod(scheduler: Scheduler, inquiry: Inquiry) -> tuple[Attempt, bool, bool
     return attempt, compares, bool(stops) or hides or not all(claim.allocated for claim in claims)
 
 
-def _comparable(scheduler: Scheduler, entry: Entry) -> bool:
+def _comparable(scheduler: Scheduler, entry: Entered) -> bool:
     """True if devices can be compared for a pod, and what seems not to exist may be read."""
     rights = scheduler.state.rights
     if len(founded(entry.stops, rights)) < len(entry.stops) or not compares_devices(rights):

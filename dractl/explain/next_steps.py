@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from dractl.cluster.idle import idle
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question
 from dractl.explain.diagnose.gangs import Gang
 from dractl.reasons.base import Cause
 from dractl.reasons.between import PodsNotCreated
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 
 _MOST = 3  # steps that an answer has
 

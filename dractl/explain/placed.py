@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.allocation import DeviceID
 from dractl.cluster import kubelet
 from dractl.cluster.devices import result_device
-from dractl.cluster.kubelet import Container, Event, KubeletReport
+from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.fixes.tolerations import evicting, survives
@@ -74,7 +74,7 @@ def headline(pod: KubeletReport) -> str:
     return f"scheduled on {node}, whose kubelet has said nothing of it yet"
 
 
-def _goes(pod: KubeletReport, container: Container) -> bool:
+def _goes(pod: KubeletReport, container: ContainerStatus) -> bool:
     """True if a container does what it should in a pod that runs."""
     if container.init:
         return container.state == "terminated" and not container.failed
@@ -204,7 +204,7 @@ def _newest_step(events: Sequence[Event]) -> Event | None:
     return max(steps, key=lambda event: (event.when[:19], order.index(event.reason)), default=None)
 
 
-def _loops(state: ClusterState, container: Container) -> bool:
+def _loops(state: ClusterState, container: ContainerStatus) -> bool:
     """True if a container runs between two ends of a crash loop: it was started more than once, and just now."""
     if container.state != "running" or container.last is None or not container.last.failed or container.restarts < 2:
         return False
@@ -212,7 +212,7 @@ def _loops(state: ClusterState, container: Container) -> bool:
     return not container.ready or (now is not None and began is not None and now - began < _LOOP_S)
 
 
-def _failed(node: str, container: Container, claims: Sequence[PodClaim], without: Unlisted) -> Cause:
+def _failed(node: str, container: ContainerStatus, claims: Sequence[PodClaim], without: Unlisted) -> Cause:
     none = claims and not without.sentences and container.name not in without.listing
     why = "it lists no claim in resources.claims, so it has no device" if none else ""
     return running.ContainerFailed(

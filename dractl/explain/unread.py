@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dractl.cluster.paste import NextStep
 from dractl.cluster.rights import Rights
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.explain.ask import Question
-from dractl.reasons.next_step import NextStep
 from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")

@@ -28,7 +28,7 @@ class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_on
     read: str = ""
 
 
-class Version(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A version by the name that dractl uses, without the patch. ``tags`` are the releases, by git tag, that publish
     what it publishes, oldest first; ``aliases`` its other names; ``released`` the date of the first of the tags.
     A version that is not released yet (a main branch) has the date at which it was ``seen`` instead."""
@@ -155,7 +155,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     title: str
     source: str
     read: str
-    releases: tuple[Version, ...] = field(name="versions")
+    releases: tuple[KnownVersion, ...] = field(name="versions")
     attributes: tuple[Attribute, ...] = ()
     capacities: tuple[Capacity, ...] = ()
     taints: tuple[Taint, ...] = ()

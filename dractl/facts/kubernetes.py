@@ -7,7 +7,7 @@ from msgspec import Struct
 from dractl.facts import pack
 
 
-class Stage(Struct, frozen=True, forbid_unknown_fields=True):
+class GateStage(Struct, frozen=True, forbid_unknown_fields=True):
     """The stage of a feature gate from ``release`` on."""
 
     release: str
@@ -19,7 +19,7 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
 class Gate(Struct, frozen=True, forbid_unknown_fields=True):
     """A feature gate: its stages, the release that no longer has it, and the gates that it needs."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[GateStage, ...]
     removed: str | None = None
     needs: tuple[str, ...] = ()
     about: str = ""
@@ -39,7 +39,7 @@ class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     read: str = ""
 
 
-class Field(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A field of the specs of ResourceClaims, DeviceClasses and so on, as in v1.
 
     ``path`` starts below the spec, ``[]`` stands for every item, ``{}`` for every value of a map. Releases before
@@ -57,7 +57,7 @@ class Field(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     read: str = ""
 
 
-class Change(Struct, frozen=True, forbid_unknown_fields=True):
+class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
     """A change that is in effect from release ``since`` until before ``until`` (None: still in effect). ``source`` is
     its place in kubernetes/kubernetes, or in the named module.
 
@@ -144,8 +144,8 @@ class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     needs_since: str
     gates: dict[str, Gate]
     served: tuple[Served, ...]
-    fields: tuple[Field, ...]
-    changes: dict[str, Change]
+    fields: tuple[SpecField, ...]
+    changes: dict[str, ReleaseChange]
     allocators: Allocators
     previews: dict[str, Preview] = {}
     coming: tuple[Coming, ...] = ()

@@ -41,14 +41,14 @@ class Put(Struct, frozen=True):
     value: str
 
 
-Change = Remove | Prepend | Put
+Alteration = Remove | Prepend | Put
 
 
 class Unclear(Exception):
     """The text of a change cannot be told."""
 
 
-def change(value: Any, wanted: Change) -> None:
+def change(value: Any, wanted: Alteration) -> None:
     """Makes a change in a value."""
     holder = value
     for step in wanted.path[:-1] if isinstance(wanted, Remove) else wanted.path:
@@ -61,7 +61,7 @@ def change(value: Any, wanted: Change) -> None:
         holder[wanted.key] = [dict(item) for item in wanted.items] + (holder.get(wanted.key) or [])
 
 
-def edit(document: Document, wanted: Change) -> Edit:
+def edit(document: Document, wanted: Alteration) -> Edit:
     """The edit of the text; raises Unclear where it is not plain."""
     if isinstance(wanted, Put):
         return _put(document, wanted)

@@ -19,7 +19,7 @@ from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.source import Source
 from dractl.migration.edits import Unclear, change, edit
 from dractl.migration.patches import requests_in_patches
-from dractl.migration.plan import Plan, Remark, asked, plan
+from dractl.migration.plan import PodPlan, Remark, asked, plan
 from dractl.migration.plugin import installs, sharings
 from dractl.migration.resources import wanted
 from dractl.migration.templates import Template, Templates
@@ -72,7 +72,7 @@ class Migration:
         documents = [item for item in read_text(name, whole) if isinstance(item, Document)]
         remarks: list[Remark] = []
         resources: set[str] = set()
-        pods: list[Plan] = []
+        pods: list[PodPlan] = []
         for document in documents:
             remarks += (Remark(place, f"{resource} is {_PATCH}") for place, resource in requests_in_patches(document))
             if not isinstance(document.value, dict):
@@ -106,7 +106,7 @@ class Migration:
         return Migrated(name, content, after, tuple(dict.fromkeys(remarks)), frozenset(resources))
 
     def _after(
-        self, name: str, content: str, documents: Sequence[Document], pods: Sequence[Plan], remarks: list[Remark]
+        self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan], remarks: list[Remark]
     ) -> str:
         made = self._edited(name, content, documents, pods) if pods else None
         if made is None and 1 < len(pods) <= _MOST_ALONE:
@@ -125,7 +125,7 @@ class Migration:
         self._templates.written.update(template for pod in good for template in pod.templates)
         return content if made is None else made
 
-    def _edited(self, name: str, content: str, documents: Sequence[Document], pods: Sequence[Plan]) -> str | None:
+    def _edited(self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan]) -> str | None:
         """The text with the changes of some pods, provided that it reads as planned."""
         needed = dict.fromkeys(template for pod in pods for template in pod.templates)
         added = [template for template in needed if template not in self._templates.written]
@@ -219,7 +219,7 @@ def _json_edited(content: str, changed: Sequence[tuple[Document, Any]], added: S
     return with_objects(after + content[rest:], [template.value for template in added])
 
 
-def _yaml_edited(content: str, pods: Sequence[Plan], added: Sequence[Template]) -> str:
+def _yaml_edited(content: str, pods: Sequence[PodPlan], added: Sequence[Template]) -> str:
     """YAML with the changes of some pods, and further templates at its end."""
     edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
     after, _ = applied(content, [TextFix("use claims", edits, safe=True)])

@@ -12,7 +12,7 @@ from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document, Position
 from dractl.manifests.documents import Path
 from dractl.migration import labels
-from dractl.migration.edits import Change, Prepend, Put, Remove, comments
+from dractl.migration.edits import Alteration, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
 from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, parts_of_a_device, wanted, why_not
 from dractl.migration.templates import Shape, Template
@@ -34,18 +34,18 @@ class Remark(Struct, frozen=True):
         return f"{self.position.file}:{self.position.line}:{self.position.column}: {self.message}"
 
 
-class Plan(Struct, frozen=True):
+class PodPlan(Struct, frozen=True):
     """What becomes of a pod specification of ``document``: the changes that turn it, the templates that they name, what
     is to be said about it, and the device plugins' resources that it asks for. No changes: there is nothing to turn."""
 
     document: Document
     remarks: tuple[Remark, ...]
     resources: frozenset[str] = frozenset()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Alteration, ...] = ()
     templates: tuple[Template, ...] = ()
 
 
-class Use(Struct, frozen=True):
+class ResourceUse(Struct, frozen=True):
     """A container's request for a resource."""
 
     container: Path
@@ -55,10 +55,10 @@ class Use(Struct, frozen=True):
     """An init container that ends before the containers start, and whose devices they get."""
 
 
-class Asked(Struct, frozen=True):
+class Demand(Struct, frozen=True):
     """What the containers of a pod ask device plugins for, the keys that go with it, and what cannot be turned."""
 
-    uses: tuple[Use, ...]
+    uses: tuple[ResourceUse, ...]
     keys: tuple[Path, ...]
     remarks: tuple[Remark, ...]
 
@@ -75,7 +75,7 @@ class _Labels(Struct, frozen=True):
 class _Claim(Struct, frozen=True):
     """A claim of the pod for a container's use, and the template that it is made from."""
 
-    use: Use
+    use: ResourceUse
     name: str
     template: Template
 
@@ -87,12 +87,12 @@ def plan(
     template_for: Callable[[Shape], Template],
     tolerated: Callable[[str], bool],
     shared: Mapping[str, Sharing] = MappingProxyType({}),
-) -> Plan:
+) -> PodPlan:
     """The plan for the pod specification at ``path``. ``tolerated``: True for a resource if pods are to tolerate the
     taint that is called as it. ``shared``: the resources that are replicas of devices."""
     pod = asked(document, path, spec)
     if not pod.uses:
-        return Plan(document, pod.remarks)
+        return PodPlan(document, pod.remarks)
     chosen = _node_labels(document, path, spec, pod.uses)
     devices = {use: _divided(_devices(use, chosen), shared.get(use.resource)) for use in pod.uses}
     claims = _claims(spec, devices, template_for)
@@ -115,7 +115,7 @@ def plan(
     entries = tuple({"name": name, "resourceClaimTemplateName": claim.template.name} for name, claim in made.items())
     tolerations = tuple({"key": key, "operator": "Exists"} for key in missing)
     listed = tuple(_container_claims(document, pod, claims))
-    changes: tuple[Change, ...] = (
+    changes: tuple[Alteration, ...] = (
         *([Prepend(path, "tolerations", tolerations, "containers")] if missing else []),
         Prepend(path, "resourceClaims", entries, "containers"),
         *listed,
@@ -124,7 +124,7 @@ def plan(
         *(Remove(key, any(one.comment and key[: len(one.path)] == one.path for one in listed)) for key in pod.keys),
         *map(Remove, chosen.keys),
     )
-    return Plan(
+    return PodPlan(
         document, tuple(remarks), frozenset(resources), changes, tuple(claim.template for claim in made.values())
     )
 
@@ -136,7 +136,7 @@ def _divided(devices: Wanted, sharing: Sharing | None) -> Wanted:
     return replace(devices, notes=(parts_of_a_device(sharing.resource, sharing.replicas, sharing.source),))
 
 
-def _for_ray(document: Document, path: Path, uses: Sequence[Use], remarks: list[Remark]) -> Iterator[Put]:
+def _for_ray(document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]) -> Iterator[Put]:
     """Ray counts the GPUs of its container by the limits (ray-project/kuberay ray-operator/controllers/ray/common
     pod.go generateRayStartCommand): without them it has to be told."""
     group = path[:-2]
@@ -151,9 +151,9 @@ def _for_ray(document: Document, path: Path, uses: Sequence[Use], remarks: list[
         yield Put(params, "num-gpus", str(count))
 
 
-def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Asked:
+def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Demand:
     """What the containers of the pod specification at ``path`` ask device plugins for."""
-    uses: list[Use] = []
+    uses: list[ResourceUse] = []
     keys: list[Path] = []
     remarks: list[Remark] = []
     for kind in ("initContainers", "containers"):
@@ -176,8 +176,8 @@ def asked(document: Document, path: Path, spec: Mapping[str, Any]) -> Asked:
                         turned.append(where)
                 keys += [(*container, "resources", part)] if turned and len(turned) == len(amounts) else turned
             before = kind == "initContainers" and mapping(item).get("restartPolicy") != "Always"
-            uses += [Use(container, resource, count, before) for resource, count in counts.items()]
-    return Asked(tuple(uses), tuple(keys), tuple(remarks))
+            uses += [ResourceUse(container, resource, count, before) for resource, count in counts.items()]
+    return Demand(tuple(uses), tuple(keys), tuple(remarks))
 
 
 def _count(resource: str, amount: Any) -> tuple[str | None, int]:
@@ -192,7 +192,7 @@ def _count(resource: str, amount: Any) -> tuple[str | None, int]:
     return None, int(written)
 
 
-def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: Sequence[Use]) -> _Labels:
+def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: Sequence[ResourceUse]) -> _Labels:
     if not any(use.resource.startswith(labels.PREFIX) for use in uses):
         return _Labels()
     wished = mapping(spec.get("nodeSelector"))
@@ -222,7 +222,7 @@ def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: 
     return _Labels(tuple(selectors), profile, tuple(keys), tuple(remarks))
 
 
-def _devices(use: Use, chosen: _Labels) -> Wanted:
+def _devices(use: ResourceUse, chosen: _Labels) -> Wanted:
     """The devices that stand for a use; node labels choose among NVIDIA's."""
     devices = wanted(use.resource)
     assert devices is not None
@@ -235,7 +235,7 @@ def _devices(use: Use, chosen: _Labels) -> Wanted:
 
 
 def _claims(
-    spec: Mapping[str, Any], devices: Mapping[Use, Wanted], template_for: Callable[[Shape], Template]
+    spec: Mapping[str, Any], devices: Mapping[ResourceUse, Wanted], template_for: Callable[[Shape], Template]
 ) -> tuple[_Claim, ...]:
     """A claim for each use, but one for an init container and the containers after it: kubelet gives them its devices
     (pkg/kubelet/cm/devicemanager)."""
@@ -256,7 +256,7 @@ def _claims(
     return tuple(claims)
 
 
-def _container_claims(document: Document, pod: Asked, claims: Sequence[_Claim]) -> Iterator[Prepend]:
+def _container_claims(document: Document, pod: Demand, claims: Sequence[_Claim]) -> Iterator[Prepend]:
     """``resources.claims`` of each container, before its first key. A comment on the only request goes to its claim."""
     for container in dict.fromkeys(claim.use.container for claim in claims):
         resources = (*container, "resources")

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from dractl.errors import UsageError
-from dractl.facts.kubernetes import Field as Field, Served as Served, Stage as Stage, kubernetes
+from dractl.facts.kubernetes import GateStage as GateStage, Served as Served, SpecField as SpecField, kubernetes
 from dractl.model.nearest import nearest
 
 _FACTS: Final = kubernetes()
@@ -24,7 +24,7 @@ NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
 """The releases whose rules are compared with what a real API server said; the older ones are for lint only."""
-GATES: Final[Mapping[str, tuple[Stage, ...]]] = {name: gate.stages for name, gate in _FACTS.gates.items()}
+GATES: Final[Mapping[str, tuple[GateStage, ...]]] = {name: gate.stages for name, gate in _FACTS.gates.items()}
 DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
     name: gate.needs for name, gate in _FACTS.gates.items() if gate.needs
 }
@@ -115,7 +115,7 @@ def release_of(text: str) -> str:
     return release
 
 
-def stage(gate: str, release: str) -> Stage | None:
+def stage(gate: str, release: str) -> GateStage | None:
     """The stage of ``gate`` in ``release``; None if that release does not have it."""
     removed = _REMOVED.get(gate)
     if removed and _key(release) >= _key(removed):
@@ -172,7 +172,7 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
     return Target(release, frozenset(gates))
 
 
-def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, Stage]) -> None:
+def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, GateStage]) -> None:
     """component-base/featuregate: an API server with such a flag does not start."""
     if gate not in GATES:
         near = nearest(gate, GATES)
@@ -243,7 +243,7 @@ def gone_versions(release: str) -> frozenset[str]:
 
 
 @cache
-def dropped_fields(spec: str, target: Target) -> tuple[Field, ...]:
+def dropped_fields(spec: str, target: Target) -> tuple[SpecField, ...]:
     """The fields of a spec (``claim``, ``class``, ``slice``, ...) that the API server of ``target`` drops silently."""
     return tuple(
         field
@@ -256,10 +256,10 @@ def dropped_fields(spec: str, target: Target) -> tuple[Field, ...]:
 
 
 @cache
-def unknown_fields(spec: str, release: str) -> tuple[Field, ...]:
+def unknown_fields(spec: str, release: str) -> tuple[SpecField, ...]:
     """The fields in :data:`FIELDS` that ``release`` does not have."""
     return tuple(field for field in FIELDS if field.spec == spec and not _known(field, release))
 
 
-def _known(field: Field, release: str) -> bool:
+def _known(field: SpecField, release: str) -> bool:
     return _key(field.since) <= _key(release) and (field.removed is None or _key(release) < _key(field.removed))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dractl.probes.enumerate import Enumerator, Found
+from dractl.probes.enumerate import Enumerator, Scanned
 from dractl.probes.pci import function_of
 from dractl.probes.root import SysRoot
 from dractl.topology.machine import NvmeController, NvmeNamespace
@@ -32,7 +32,7 @@ def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
     subsystems = _subsystems(root, enumerator)
     found = [_controller(root, f, subsystems.get(f.name), block, uses) for f in controllers]
     known = {ns.name for c in found for ns in c.namespaces}
-    orphans: dict[str, list[Found]] = {}
+    orphans: dict[str, list[Scanned]] = {}
     for f in block.values():
         match = _NAMESPACE.fullmatch(f.name)
         if match and f.name not in known and f.path and "/virtual/" not in f"/{f.path}":
@@ -45,7 +45,7 @@ def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
 
 
 def _controller(
-    root: SysRoot, found: Found, subsystem: str | None, block: dict[str, Found], uses: dict[str, _Use]
+    root: SysRoot, found: Scanned, subsystem: str | None, block: dict[str, Scanned], uses: dict[str, _Use]
 ) -> NvmeController:
     base = f"sys/devices/{found.path}" if found.path else f"sys/class/nvme/{found.name}"
     spaces = []
@@ -79,7 +79,7 @@ def _subsystems(root: SysRoot, enumerator: Enumerator) -> dict[str, str]:
     }
 
 
-def _namespace(root: SysRoot, found: Found, uses: dict[str, _Use]) -> NvmeNamespace:
+def _namespace(root: SysRoot, found: Scanned, uses: dict[str, _Use]) -> NvmeNamespace:
     sectors = root.integer(f"sys/devices/{found.path}/size")  # always in units of 512 bytes, whatever the block size
     size, use = None if sectors is None else sectors * 512, uses.get(found.name)
     if use is None:
@@ -92,7 +92,7 @@ class _Use(Struct, frozen=True):
     held: tuple[str, ...]
 
 
-def _uses(root: SysRoot, block: Iterable[Found]) -> dict[str, _Use]:
+def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
     """Whether each disk is mounted (itself or a partition), and which parts of it another device holds (LVM, RAID);
     nothing if unknown."""
     # A mounted host's /proc has the reader's own mounts under self; those of process 1 are the host's.

@@ -8,7 +8,7 @@ from msgspec import Struct
 from dractl.probes.root import SysRoot
 
 
-class Found(Struct, frozen=True):
+class Scanned(Struct, frozen=True):
     """A device: its kernel name and its place below ``/sys/devices``, or None if the tree does not show it."""
 
     name: str
@@ -18,7 +18,7 @@ class Found(Struct, frozen=True):
 class Enumerator(Protocol):
     """Lists a subsystem's devices, sorted by name."""
 
-    def devices(self, subsystem: str) -> list[Found]:
+    def devices(self, subsystem: str) -> list[Scanned]:
         """The devices of ``pci``, ``net``, ``infiniband``, ``block``, ``nvme``, ``drm`` ..."""
 
 
@@ -30,16 +30,16 @@ class SysfsWalker:
     def __init__(self, root: SysRoot) -> None:
         self._root = root
 
-    def devices(self, subsystem: str) -> list[Found]:
-        found: dict[str, Found] = {}
+    def devices(self, subsystem: str) -> list[Scanned]:
+        found: dict[str, Scanned] = {}
         for directory in (f"sys/bus/{subsystem}/devices", f"sys/class/{subsystem}", f"sys/{subsystem}"):
             for name in self._root.names(directory):
                 path = f"{directory}/{name}"
                 if name not in found and self._root.link(path) is not None:
-                    found[name] = Found(name, self._place(path))
+                    found[name] = Scanned(name, self._place(path))
                 elif name not in found and self._root.is_directory(path):
                     # Archives can have directories in place of links: the facts are there, the place is not.
-                    found[name] = Found(name, None)
+                    found[name] = Scanned(name, None)
         return [found[name] for name in sorted(found)]
 
     def _place(self, path: str) -> str | None:

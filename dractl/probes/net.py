@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from dractl.probes.enumerate import Enumerator, Found
-from dractl.probes.netlink import Link
+from dractl.probes.enumerate import Enumerator, Scanned
+from dractl.probes.netlink import Interface
 from dractl.probes.pci import function_of
 from dractl.probes.root import SysRoot
 from dractl.topology.machine import NetInterface, RdmaDevice
@@ -36,7 +36,7 @@ def probe(
     root: SysRoot,
     enumerator: Enumerator,
     rdma: Iterable[RdmaDevice],
-    links: dict[str, Link],
+    links: dict[str, Interface],
     note: Callable[[str, str], None],
 ) -> list[NetInterface]:
     """Every interface of this network namespace by name; ``links`` is netlink's answer on a live host, else empty."""
@@ -64,12 +64,12 @@ def probe(
     return interfaces
 
 
-def _base(found: Found) -> str:
+def _base(found: Scanned) -> str:
     return f"sys/devices/{found.path}" if found.path else f"sys/class/net/{found.name}"
 
 
 def _interface(
-    root: SysRoot, found: Found, rdma: tuple[RdmaDevice, ...], link: Link | None, *, uplink: bool, gateway: bool
+    root: SysRoot, found: Scanned, rdma: tuple[RdmaDevice, ...], link: Interface | None, *, uplink: bool, gateway: bool
 ) -> NetInterface:
     base = _base(found)
     bdf = function_of(found.path)

@@ -16,14 +16,14 @@ _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _NLMSG = struct.Struct("=LHHLL")
 
 
-class Link(Struct):
+class Interface(Struct):
     """An interface as netlink reports it; ``kind`` is ``device`` if it has none, ``addresses`` are CIDRs."""
 
     kind: str
     addresses: list[str] = field(default_factory=list)
 
 
-def links(note: Callable[[str, str], None]) -> dict[str, Link]:
+def links(note: Callable[[str, str], None]) -> dict[str, Interface]:
     """Every interface by name; empty, with a note, if netlink is not available."""
     if not hasattr(socket, "AF_NETLINK"):
         return {}
@@ -31,7 +31,7 @@ def links(note: Callable[[str, str], None]) -> dict[str, Link]:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as connection:
             connection.settimeout(5)
             names: dict[int, str] = {}
-            found: dict[str, Link] = {}
+            found: dict[str, Interface] = {}
             for body in _dump(connection, _GETLINK, _NEWLINK):
                 index = struct.unpack_from("=i", body, 4)[0]
                 attributes = dict(_attributes(body[16:]))
@@ -39,7 +39,7 @@ def links(note: Callable[[str, str], None]) -> dict[str, Link]:
                 info = dict(_attributes(attributes.get(_IFLA_LINKINFO, b"")))
                 kind = info.get(_IFLA_INFO_KIND, b"device").rstrip(b"\0").decode("utf-8", "replace")
                 names[index] = name
-                found[name] = Link(kind)
+                found[name] = Interface(kind)
             for body in _dump(connection, _GETADDR, _NEWADDR):
                 family, prefix, _, _, index = struct.unpack_from("=BBBBi", body)
                 attributes = dict(_attributes(body[8:]))

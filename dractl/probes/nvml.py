@@ -107,7 +107,7 @@ _INIT_HINTS = {
 _OF_THE_NODE = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
 
 
-class Answer(Struct, frozen=True):
+class Listing(Struct, frozen=True):
     """NVML's answer: GPUs in its own order, the driver, links. ``silent`` counts GPUs without an address."""
 
     gpus: tuple[Gpu, ...] = ()
@@ -120,14 +120,14 @@ class _Lost(Exception):
     """The GPU fell off the bus or needs a reset while it was being read; the argument is the health to report."""
 
 
-def probe(note: Note, *, expected: bool) -> Answer:
+def probe(note: Note, *, expected: bool) -> Listing:
     """Asks NVML. ``expected`` says that PCI shows NVIDIA GPUs: only then is a missing library worth a note."""
     try:
         import pynvml
     except ImportError:
         if expected:
             note("nvml", "the package nvidia-ml-py is not installed: NVIDIA GPUs are known from PCI alone")
-        return Answer()
+        return Listing()
     try:
         # As the driver does: a GPU that is bound to vfio-pci must not fail the initialisation.
         pynvml.nvmlInitWithFlags(1)
@@ -136,8 +136,8 @@ def probe(note: Note, *, expected: bool) -> Answer:
             name = _error_name(pynvml, error)
             note("nvml", f"NVML does not start: {_INIT_HINTS.get(name, str(error))}. GPUs are known from PCI alone")
             if name in _OF_THE_NODE:
-                return Answer(driver=Nvidia(failure=name))
-        return Answer()
+                return Listing(driver=Nvidia(failure=name))
+        return Listing()
     try:
         return _Session(pynvml, note).answer()
     finally:
@@ -158,7 +158,7 @@ class _Session:
         self._missing: Counter[str] = Counter()
         self._errors: dict[str, set[str]] = {}  # for the current GPU: NVML's error instead of each fact
 
-    def answer(self) -> Answer:
+    def answer(self) -> Listing:
         nvml = self._nvml
         driver = Nvidia(
             driver_version=self._ask("nvml", "driver version", nvml.nvmlSystemGetDriverVersion),
@@ -183,7 +183,7 @@ class _Session:
                 f"{what}: this NVIDIA driver's library has no such function"
                 + (f" ({count} GPUs)" if count > 1 else ""),
             )
-        return Answer(tuple(found), replace(driver, unreachable=silent), links, silent)
+        return Listing(tuple(found), replace(driver, unreachable=silent), links, silent)
 
     def _ask(self, about: str, what: str, function: Callable[..., Any], *arguments: Any, optional: bool = False) -> Any:
         """A fact, or None with a note. ``optional`` facts are those that many GPUs lack: NOT_SUPPORTED is then a valid

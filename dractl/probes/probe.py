@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from dractl.probes import amd, block, classes, cpu, ids, net, numa, pci, rdma, vpd
 from dractl.probes.enumerate import Enumerator, SysfsWalker
-from dractl.probes.netlink import Link
-from dractl.probes.nvml import Answer
+from dractl.probes.netlink import Interface
+from dractl.probes.nvml import Listing
 from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.links import slow_links
@@ -117,7 +117,7 @@ def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
     return SysfsWalker(root)
 
 
-def _links(root: SysRoot, note: Callable[[str, str], None]) -> dict[str, Link]:
+def _links(root: SysRoot, note: Callable[[str, str], None]) -> dict[str, Interface]:
     if not root.live:
         return {}
     from dractl.probes import netlink
@@ -125,7 +125,7 @@ def _links(root: SysRoot, note: Callable[[str, str], None]) -> dict[str, Link]:
     return netlink.links(note)
 
 
-def _nvml(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]) -> Answer:
+def _nvml(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]) -> Listing:
     from dractl.probes import nvml
 
     expected = any(_nvidia_gpu(d) for d in devices)
@@ -136,7 +136,7 @@ def _nvml(root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], No
             "nvml",
             "NVML is available on a live node only: NVIDIA GPUs here are known from PCI alone; a snapshot has both",
         )
-    return nvml.Answer()
+    return nvml.Listing()
 
 
 def _nvidia_gpu(device: PciDevice) -> bool:
@@ -170,7 +170,7 @@ def _names(
 
 
 def _gpus(
-    devices: list[PciDevice], answer: Answer, amds: dict[str, Gpu], note: Callable[[str, str], None]
+    devices: list[PciDevice], answer: Listing, amds: dict[str, Gpu], note: Callable[[str, str], None]
 ) -> tuple[Gpu, ...]:
     """NVML's GPUs, and PCI's GPUs that NVML did not list. No driver here treats a virtual function of a GPU as a GPU of
     its own."""

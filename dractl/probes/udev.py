@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from dractl.probes.enumerate import Found
+from dractl.probes.enumerate import Scanned
 from dractl.probes.root import CONTROL
 
 
@@ -14,12 +14,12 @@ class UdevEnumerator:
     def __init__(self, context: Any) -> None:
         self._context = context
 
-    def devices(self, subsystem: str) -> list[Found]:
-        found: dict[str, Found] = {}
+    def devices(self, subsystem: str) -> list[Scanned]:
+        found: dict[str, Scanned] = {}
         for device in self._context.list_devices(subsystem=subsystem):
             if device.subsystem == subsystem and not CONTROL.search(device.device_path):
                 place = device.device_path.removeprefix("/devices/")
-                found[device.sys_name] = Found(device.sys_name, place if place != device.device_path else None)
+                found[device.sys_name] = Scanned(device.sys_name, place if place != device.device_path else None)
         return [found[name] for name in sorted(found)]
 
 

@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from dractl.cluster.devices import Holder
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.model.names import RequestRef
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names, Scope, by_whom, held_by
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.stops import Late, Stop

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, pods_on, soon
+from dractl.reasons.next_step import DAEMONSETS, Asked, pods_on, soon
 from dractl.reasons.phrases import Names, Scope, first
 from dractl.scheduler import quota
 from dractl.scheduler.attempt import Scheduler

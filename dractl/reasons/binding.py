@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
 from dractl.reasons.limits import GateOff
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names, Scope
 
 

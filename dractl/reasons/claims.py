@@ -3,13 +3,13 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState, map_at
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.reasons.base import SEE_CLAIM, SEE_POD_CLAIMS, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.limits import QuotaExceeded
-from dractl.reasons.next_step import CONTROLLERS, Asked, NextStep, add_the_rest, soon
+from dractl.reasons.next_step import CONTROLLERS, Asked, add_the_rest, soon
 from dractl.reasons.phrases import Names, Scope
 from dractl.scheduler import preenqueue
 from dractl.scheduler.admission import ADMIN_LABEL

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder
+from dractl.cluster.paste import NextStep
 from dractl.facts import driver, names
 from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.misfits import readable
-from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep
+from dractl.reasons.next_step import DAEMONSETS, Asked
 from dractl.reasons.phrases import Names, Scope, plural
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from dractl.cluster.devices import Holder
+from dractl.cluster.paste import NextStep
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, SEE_SLICES, TAKEN, Held, InUse, OfRequest, OfRequests, ReasonPage
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names, Scope, plural, times
 
 

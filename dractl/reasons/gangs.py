@@ -3,10 +3,10 @@ pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgr
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.reasons.headline import Headline
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names, Scope
 
 _SEE = "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from dractl.cel import reading
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
 from dractl.reasons.base import SEE_CLAIM, STOPPED, Cause, OfClaim, OfRequest, OfRequests, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, add_the_rest
+from dractl.reasons.next_step import DAEMONSETS, Asked, add_the_rest
 from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.scheduler import admission, attempt, quota
 from dractl.scheduler.attempt import Scheduler

@@ -4,18 +4,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import key_of
 
 DAEMONSETS = "kubectl get daemonsets -A"
 _DRA = "resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
-
-
-class NextStep(Struct, frozen=True):
-    """Something to do or to look at; ``command`` is what shows it, if a command does."""
-
-    text: str
-    command: str = ""
 
 
 class Asked(Struct, frozen=True):

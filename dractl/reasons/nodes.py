@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import event_about
 from dractl.cluster.state import ClusterState, Key, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, NextStep, add_the_rest, pods_on, see_node, twice_wanted
+from dractl.reasons.next_step import DAEMONSETS, Asked, add_the_rest, pods_on, see_node, twice_wanted
 from dractl.reasons.passing_taints import passing
 from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet

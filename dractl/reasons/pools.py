@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, Asked, NextStep, pods_on
+from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, Asked, pods_on
 from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.reasons.refusals import labels_text
 from dractl.scheduler.rejection import NodeLabel

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.kubelet import Container, Health, Obstacle, Prepare, obstacle_of
-from dractl.cluster.paste import command
+from dractl.cluster.kubelet import ContainerStatus, Health, Obstacle, Prepare, obstacle_of
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
-from dractl.reasons.next_step import Asked, NextStep, delete_by_force, pods_on, see_kubelet, see_node
+from dractl.reasons.next_step import Asked, delete_by_force, pods_on, see_kubelet, see_node
 from dractl.reasons.phrases import Names, Scope, first
 
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
@@ -16,7 +16,7 @@ def _check(node: str, why: str) -> NextStep:
     return NextStep(f"run dractl discover --check on {node}: {why}", "dractl discover --check")
 
 
-def _log(asked: Asked, container: Container) -> NextStep:
+def _log(asked: Asked, container: ContainerStatus) -> NextStep:
     previous = " --previous" if container.state != "terminated" and container.last is not None else ""
     read = command(f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name)
     return NextStep(f"read the log of container {container.name}", read)
@@ -272,7 +272,7 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
         STOPPED,
     )
 
-    container: Container
+    container: ContainerStatus
     over: bool = False
     why: str = ""
     claims: bool = False
@@ -303,11 +303,11 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
             yield _check(node, "if the program does not find its devices, CDI may be off in the runtime (enable_cdi)")
 
 
-def out_of_memory(container: Container) -> bool:
+def out_of_memory(container: ContainerStatus) -> bool:
     return any(part is not None and part.reason == "OOMKilled" for part in (container, container.last))
 
 
-def ended(container: Container) -> str:
+def ended(container: ContainerStatus) -> str:
     """``container main ended with exit code 1 (Error), restarts: 3: CrashLoopBackOff (back-off 40s …)``."""
     kind = "init container" if container.init else "container"
     over = container if container.state == "terminated" else container.last
@@ -348,7 +348,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
 
     health: tuple[Health, ...]
     devices: tuple[str, ...] = ()
-    stopped: Container | None = None
+    stopped: ContainerStatus | None = None
 
     def sentence(self, names: Names, scope: Scope) -> str:
         one = self.health[0]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.model.names import RequestRef
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import Asked, NextStep, twice_wanted
+from dractl.reasons.next_step import Asked, twice_wanted
 from dractl.reasons.phrases import Names, Scope, first
 from dractl.scheduler import prebind
 from dractl.scheduler.attempt import Scheduler

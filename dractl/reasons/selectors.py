@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
 from dractl.reasons.misfits import Evaluated, Misfit, instead, readable
-from dractl.reasons.next_step import Asked, NextStep
+from dractl.reasons.next_step import Asked
 from dractl.reasons.phrases import Names, Scope, first, plural
 
 _COMPARE = NextStep("compare the selector with what the devices publish", "kubectl get resourceslices -o yaml")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import CONTROLLERS, Asked, NextStep, delete_by_force, pods_on, see_kubelet
+from dractl.reasons.next_step import CONTROLLERS, Asked, delete_by_force, pods_on, see_kubelet
 from dractl.reasons.phrases import Names, Scope, first, plural
 
 _PODS = "kubectl get pods -n NS -o wide"

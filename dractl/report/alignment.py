@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from dractl.alignment import Alignment, Use
-from dractl.alignment.quality import Constraint, Share
+from dractl.alignment.quality import Improvement, Share
 from dractl.report.canvas import Canvas
 from dractl.report.page import cell, table
 from dractl.report.plain import printable, wrap
@@ -31,7 +31,7 @@ def as_json(found: Alignment) -> dict[str, Any]:
     }
 
 
-def constraint_json(value: Constraint) -> dict[str, Any]:
+def constraint_json(value: Improvement) -> dict[str, Any]:
     """A constraint as the plain value that is printed."""
     parts = {"parts": value.parts} if value.parts > 1 else {}
     within = {"within": value.within} if value.within else {}

@@ -4,19 +4,19 @@ import json
 from typing import Any
 
 from dractl.cel import Issue, Program
-from dractl.cel.trials import Answer, Trial
+from dractl.cel.trials import ReleaseVerdict, Trial
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.facts import current
 
 SCHEMA = "dractl/cel/v1"
 
 
-def render(answer: Answer) -> str:
+def render(answer: ReleaseVerdict) -> str:
     """Everything in the answer; ``schemas/dractl/cel-v1.json`` is its schema."""
     return json.dumps(to_json(answer), indent=1, ensure_ascii=False)
 
 
-def to_json(answer: Answer) -> dict[str, Any]:
+def to_json(answer: ReleaseVerdict) -> dict[str, Any]:
     """The document as a mapping."""
     program = answer.program
     document: dict[str, Any] = {

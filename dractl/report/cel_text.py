@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dractl.cel.trials import Answer, Trial, TriedDevice
+from dractl.cel.trials import ReleaseVerdict, Trial, TriedDevice
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable
@@ -13,13 +13,13 @@ _STYLES = {True: "1;32", False: "33", None: "1;31"}
 _WORDS = {True: "true", False: "false", None: "error"}
 
 
-def render(answer: Answer, canvas: Canvas, release: str, *, verbose: bool = False) -> str:
+def render(answer: ReleaseVerdict, canvas: Canvas, release: str, *, verbose: bool = False) -> str:
     """``release`` has who named it; ``verbose`` lists every group and every device."""
     lines = [*_verdict(answer, canvas, release), *_results(answer, canvas, verbose)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _verdict(answer: Answer, canvas: Canvas, release: str) -> Iterator[str]:
+def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[str]:
     program = answer.program
     ok = program.admission == "ok"
     mark = canvas.paint(canvas.glyph("✓", "ok"), "1;32") if ok else canvas.paint(canvas.glyph("✗", "x"), "1;31")
@@ -63,7 +63,7 @@ def _excerpt(line: str, column: int, canvas: Canvas) -> tuple[str, str]:
     return f"    {canvas.plain(part)}", "    " + " " * (column - 1 - first) + canvas.paint("^", "1;31")
 
 
-def _results(answer: Answer, canvas: Canvas, verbose: bool) -> Iterator[str]:
+def _results(answer: ReleaseVerdict, canvas: Canvas, verbose: bool) -> Iterator[str]:
     if not answer.stored.ok:
         return
     if not answer.asked and answer.program.ok and answer.program.admission == "ok":

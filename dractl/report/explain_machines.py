@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dractl.explain import Explanation, Reason
-from dractl.explain.around.machines import Answer, Comparison
+from dractl.explain.around.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.report.canvas import Canvas
 from dractl.report.explain_json import as_json
@@ -15,7 +15,7 @@ SCHEMA = "dractl/explain-machines/v1"
 _NAMED = 6  # machines in one line
 
 
-def to_json(comparisons: Sequence[Comparison]) -> str:
+def to_json(comparisons: Sequence[ByMachine]) -> str:
     """Each subject with the machines that serve it, and the answer for each machine as explain prints it.
 
     ``schemas/dractl/explain-machines-v1.json`` is its schema.
@@ -31,7 +31,7 @@ def to_json(comparisons: Sequence[Comparison]) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-def _machine(answer: Answer) -> dict[str, Any]:
+def _machine(answer: MachineAnswer) -> dict[str, Any]:
     found: dict[str, Any] = {"machine": answer.machine, "fits": answer.explanation.fits}
     if answer.explanation.fits:
         needs = [{"key": n.key, "value": n.value, "requirement": n.text, "by": n.by} for n in answer.needs]
@@ -41,13 +41,13 @@ def _machine(answer: Answer) -> dict[str, Any]:
     return {**found, "answer": as_json(answer.explanation)}
 
 
-def to_text(comparisons: Sequence[Comparison], canvas: Canvas, release: str, *, cut: bool = False) -> str:
+def to_text(comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False) -> str:
     """A table for each subject, a line a machine. With ``cut`` no line is wider than the canvas."""
     tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
 
 
-def _table(comparison: Comparison, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
+def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
     rows = [(answer.machine, _code(answer.explanation), answer.explanation) for answer in comparison.answers]
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
@@ -68,7 +68,7 @@ def _table(comparison: Comparison, canvas: Canvas, release: str, *, cut: bool) -
     yield from _conditions(comparison.answers)
 
 
-def _conditions(answers: Sequence[Answer]) -> Iterator[str]:
+def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
     """What is true only of some nodes of a machine that serves it."""
     found: dict[str, list[str]] = {}
     for answer in answers:

@@ -46,7 +46,7 @@ class Card(Struct, frozen=True):
         return ", ".join(part for part in (self.label, self.published, self.names, self.text) if part)
 
 
-class Rest(Struct, frozen=True):
+class Counted(Struct, frozen=True):
     """Functions that are only counted."""
 
     text: str
@@ -58,7 +58,7 @@ class Box(Struct, frozen=True):
     kind: Literal["node", "root", "switch"]
     title: str
     detail: str
-    inside: tuple[Box | Card | Rest, ...]
+    inside: tuple[Box | Card | Counted, ...]
     levels: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
     """The few devices that ``levels`` are about, where the box has others, too, such as the BMC's display."""
@@ -133,7 +133,7 @@ class _Maker:
         detail = f"below {root.below}; drivers publish no pcieRoot" if root.below else "PCIe root"
         return Box("root", root.name, detail, inside, self.levels(inside), self._compared(inside))
 
-    def _items(self, items: Iterable[Switch | PciDevice]) -> Iterator[Box | Card | Rest]:
+    def _items(self, items: Iterable[Switch | PciDevice]) -> Iterator[Box | Card | Counted]:
         hidden = 0
         virtual: dict[str, list[PciDevice]] = {}
         for item in items:
@@ -151,9 +151,9 @@ class _Maker:
         for physical, functions in virtual.items():
             names = [part.shown for device in functions for part in self._publication.of(device.bdf)]
             published = f", published as {words.span(names)}" if names else ""
-            yield Rest(f"+ {plural(len(functions), 'virtual function')} of {physical}{published}")
+            yield Counted(f"+ {plural(len(functions), 'virtual function')} of {physical}{published}")
         if hidden:
-            yield Rest(f"+ {plural(hidden, 'other function')}")
+            yield Counted(f"+ {plural(hidden, 'other function')}")
 
     def _card(self, device: PciDevice) -> Card:
         gpu = self._gpus.get(device.bdf)
@@ -175,13 +175,13 @@ class _Maker:
             ),
         )
 
-    def _compared(self, items: Iterable[Box | Card | Rest]) -> tuple[str, ...]:
+    def _compared(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
         """The labels of two devices that alone are compared; empty if more are, or all."""
         cards = [card for item in items for card in _cards(item)]
         among = [card.label for card in cards if card.device.bdf in self._endpoints]
         return tuple(among) if len(among) == 2 < len(cards) and all(among) else ()
 
-    def levels(self, items: Iterable[Box | Card | Rest]) -> tuple[str, ...]:
+    def levels(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
         """The levels between devices of different ``items``, nearest first."""
         groups = [[card.device for card in _cards(item) if card.device.bdf in self._endpoints] for item in items]
         found = {
@@ -194,5 +194,5 @@ class _Maker:
         return tuple(sorted(found, key=rank))
 
 
-def _cards(item: Box | Card | Rest) -> list[Card]:
+def _cards(item: Box | Card | Counted) -> list[Card]:
     return list(item.cards()) if isinstance(item, Box) else [item] if isinstance(item, Card) else []

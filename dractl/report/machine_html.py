@@ -11,7 +11,7 @@ from html import escape
 from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
-from dractl.report.machine_boxes import Box, Card, Rest
+from dractl.report.machine_boxes import Box, Card, Counted
 from dractl.report.machine_matrix import devices_of
 from dractl.report.machine_svg import COLORS
 from dractl.report.page import bullets, page, table, texts
@@ -119,7 +119,7 @@ def _box(box: Box, heading: int) -> list[str]:
     return [*lines, "</section>"]
 
 
-def _card(card: Card | Rest) -> list[str]:
+def _card(card: Card | Counted) -> list[str]:
     if not isinstance(card, Card):
         return [f'<div class="soft rest">{escape(card.text)}</div>']
     link_style = "link warn strong" if card.slow else "link soft"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dractl.discovery.publication import NOTHING, Publication
 from dractl.report import machine_boxes as boxes, machine_text as words
 from dractl.report.canvas import Canvas
-from dractl.report.machine_boxes import Box, Card, Rest
+from dractl.report.machine_boxes import Box, Card, Counted
 from dractl.report.page import DARK, FONT, MONO, PALETTE
 from dractl.report.plain import wrap
 from dractl.topology.levels import LEVELS, endpoints
@@ -124,7 +124,7 @@ def _box(box: Box, x: float, y: float, width: float) -> _Drawn:
     return _Drawn([frame, *parts], height)
 
 
-def _item(item: Box | Card | Rest, x: float, y: float, width: float) -> _Drawn:
+def _item(item: Box | Card | Counted, x: float, y: float, width: float) -> _Drawn:
     if isinstance(item, Box):
         return _box(item, x, y, width)
     if isinstance(item, Card):

@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dractl.drivers.compare import Difference
+from dractl.drivers.compare import DeviceDiff
 
 SCHEMA = "dractl/render-diff/v1"
 
 
-def to_json(differences: Sequence[Difference], node_name: str) -> str:
+def to_json(differences: Sequence[DeviceDiff], node_name: str) -> str:
     """``{"schema", "node", "differences": [{"driver", "device", "path"?, "published"?, "rendered"?}]}``."""
     found = []
     for item in differences:
@@ -25,7 +25,7 @@ def to_json(differences: Sequence[Difference], node_name: str) -> str:
     return json.dumps({"schema": SCHEMA, "node": node_name, "differences": found}, indent=2, ensure_ascii=False)
 
 
-def to_text(differences: Sequence[Difference], node_name: str) -> str:
+def to_text(differences: Sequence[DeviceDiff], node_name: str) -> str:
     """One line a difference, devices as headings; ``-`` is published only, ``+`` rendered only."""
     if not differences:
         return f"{node_name}: published and rendered devices are the same\n"

@@ -28,11 +28,11 @@ from dractl.scheduler import condition
 from dractl.scheduler.binding import failure
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import special_claim
-from dractl.scheduler.groups import Groups, Held, names_read
+from dractl.scheduler.groups import ClaimsHeld, Groups, names_read
 from dractl.scheduler.node_filters import NodeFilters
 from dractl.scheduler.prebind import late
 from dractl.scheduler.preemption import preempt
-from dractl.scheduler.preenqueue import Entry, enter
+from dractl.scheduler.preenqueue import Entered, enter
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
 from dractl.scheduler.stops import Stop
@@ -103,11 +103,11 @@ class Scheduler:
             self.nodes = before.nodes
         else:
             self.nodes = nodes_of(state)
-        self.held: Held
+        self.held: ClaimsHeld
         if before is not None and _same(before.state, state, "ResourceClaim"):
             self.held = before.held
         else:
-            self.held = Held.of(state, features, None if before is None else before.held)
+            self.held = ClaimsHeld.of(state, features, None if before is None else before.held)
         self._groups: Groups
         if before is not None and before.slices is self.slices:
             self._groups = before._groups
@@ -150,7 +150,7 @@ class Scheduler:
         tried, as if the cluster were known to have no other that fits."""
         return self.entered(self.snapshot.pod(pod), enter(self.state, pod, recreated=recreated), among)
 
-    def entered(self, pod: PodInfo, entry: Entry, among: Collection[str] | None = None) -> Attempt:
+    def entered(self, pod: PodInfo, entry: Entered, among: Collection[str] | None = None) -> Attempt:
         """The attempt to place a pod of which PreEnqueue has given ``entry``."""
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)

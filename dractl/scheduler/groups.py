@@ -58,7 +58,7 @@ _NOTHING = AllocatedState()
 _NAMES = {"request", "driver", "pool", "device"}
 
 
-class Held(Struct, frozen=True):
+class ClaimsHeld(Struct, frozen=True):
     """What the ``claims`` of a cluster hold: ``devices`` as the allocator takes it, ``in_use`` by driver and pool. What
     one claim holds is looked up in ``known``, which states share."""
 
@@ -68,7 +68,7 @@ class Held(Struct, frozen=True):
     claims: Mapping[Key, Raw]
 
     @classmethod
-    def of(cls, state: ClusterState, features: Features, before: Held | None = None) -> Held:
+    def of(cls, state: ClusterState, features: Features, before: ClaimsHeld | None = None) -> ClaimsHeld:
         """What the claims of ``state`` hold."""
         claims = state.all("ResourceClaim")
         gone, new = exchanged({} if before is None else before.claims, claims)

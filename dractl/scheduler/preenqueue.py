@@ -90,7 +90,7 @@ class ClaimDeleting(Stop, frozen=True):
     finalizers: tuple[str, ...]
 
 
-class Entry(Struct, frozen=True):
+class Entered(Struct, frozen=True):
     """Result of PreEnqueue: the claims that are there, and what is missing."""
 
     claims: tuple[PodClaim, ...]
@@ -102,7 +102,7 @@ class Entry(Struct, frozen=True):
         return next((stop.text for stop in self.stops if isinstance(stop, SchedulingGated)), None)
 
 
-def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
+def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entered:
     """Claims of a pod. With ``recreated`` the pod is created again, so its templates create new claims.
 
     A pod without a uid comes from a manifest; its templates create its claims too.
@@ -121,7 +121,7 @@ def enter(state: ClusterState, value: Raw, *, recreated: bool = False) -> Entry:
         if claim is not None:
             claims.append(claim)
         stops += found
-    return Entry(tuple(claims), tuple(stops))
+    return Entered(tuple(claims), tuple(stops))
 
 
 def _namespace_of(state: ClusterState, pod: Raw) -> str:

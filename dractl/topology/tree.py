@@ -26,7 +26,7 @@ class Root(Struct, frozen=True):
     below: str | None = None
 
 
-class Group(Struct, frozen=True):
+class NumaRoots(Struct, frozen=True):
     """The roots of one NUMA node; ``node`` is None for roots whose node is unknown."""
 
     node: int | None
@@ -39,13 +39,13 @@ class _Bridge(Struct):
     devices: list[PciDevice] = field(default_factory=list)
 
 
-def groups(machine: Machine) -> tuple[Group, ...]:
+def groups(machine: Machine) -> tuple[NumaRoots, ...]:
     """The whole tree: nodes by id, then the roots whose node is unknown."""
     roots_by_node: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
         roots_by_node.setdefault(_node_of(top), []).append(Root(name, _inside(top), _below(machine, name)))
     return tuple(
-        Group(node, tuple(roots_by_node[node]))
+        NumaRoots(node, tuple(roots_by_node[node]))
         for node in sorted(roots_by_node, key=lambda n: (n is None, 0 if n is None else n))
     )
 

@@ -1,8 +1,8 @@
 """The same objects under two releases and two versions of drivers: what differs, at which step."""
 
-from dractl.upgrade.drivers import Described
+from dractl.upgrade.drivers import DescribedNode
 from dractl.upgrade.finding import Finding, Plan, Step, concerned
 from dractl.upgrade.server import Input
-from dractl.upgrade.upgrade import Inputs, gates_of, path_of, plan
+from dractl.upgrade.upgrade import Compared, gates_of, path_of, plan
 
-__all__ = ["Described", "Finding", "Input", "Inputs", "Plan", "Step", "concerned", "gates_of", "path_of", "plan"]
+__all__ = ["Compared", "DescribedNode", "Finding", "Input", "Plan", "Step", "concerned", "gates_of", "path_of", "plan"]

@@ -30,7 +30,7 @@ _OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNo
 _SHOWN = 3
 
 
-class Described(Struct, frozen=True):
+class DescribedNode(Struct, frozen=True):
     """A node whose machine is known, and how its drivers are configured."""
 
     node: str
@@ -125,7 +125,7 @@ def changes(name: str, start: str, to: str) -> Iterator[Finding]:
 # -- slices --
 
 
-def published(described: Described, name: str, version: str, target: Target) -> tuple[dict[str, Any], ...]:
+def published(described: DescribedNode, name: str, version: str, target: Target) -> tuple[dict[str, Any], ...]:
     """What a version publishes on a known machine; nothing where it would not start."""
     options = Options(described.node, target, {name: version}, described.settings)
     return render(described.machine, options, [name]).slices

@@ -27,7 +27,7 @@ _NAMED = 3
 _SHARED = 2  # users of a claim
 
 
-class Subject(Struct, frozen=True):
+class Applicant(Struct, frozen=True):
     """Pods that the scheduler cannot tell apart, or a claim that no pod uses (``pod`` is None then). ``objects`` are
     their names; ``runs``: they have a node, which is asked about as if one of them were recreated. ``about`` begins the
     sentence about it. ``alone``: what it loses, nobody uses now."""
@@ -57,14 +57,14 @@ class Outcome(Struct, frozen=True):
         return self.attempt.message or "; ".join(filter(None, stops))
 
 
-def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...]:
+def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
     """The pods of a cluster that want devices, grouped, and its claims that no pod uses; and what manifests make."""
     groups: dict[Hashable, list[tuple[Key, Raw]]] = {}
     for key, pod in state.all("Pod").items():
         if _wants(pod) and not ended(pod) and scheduler_name(pod) == DEFAULT_SCHEDULER:
             groups.setdefault((key[0], is_pending(pod), _kind(state, key[0], pod)), []).append((key, pod))
     found = [
-        Subject(
+        Applicant(
             tuple(f"Pod/{'/'.join(key)}" for key, _ in pods),
             *pods[0],
             runs=not is_pending(pods[0][1]),
@@ -77,7 +77,7 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...
         for key in manifests.all(kind):
             made = _made(state, kind, key, used)
             if made is not None:
-                found.append(Subject(("/".join(filter(None, (kind, *key))),), key, made))
+                found.append(Applicant(("/".join(filter(None, (kind, *key))),), key, made))
     named = {claim for (namespace, _), pod in state.all("Pod").items() for claim in claims_named(namespace, pod)}
     allocated: dict[tuple[str, str, bool, bool], list[Key]] = {}
     for key, value in state.all("ResourceClaim").items():
@@ -88,10 +88,10 @@ def subjects(state: ClusterState, manifests: ClusterState) -> tuple[Subject, ...
             allocated.setdefault(alike, []).append(key)
         elif not allocation and key not in named:
             claim = PodClaim("", key, value, state.decode(value))
-            found.append(Subject((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
+            found.append(Applicant((f"ResourceClaim/{'/'.join(key)}",), key, None, claim))
     for (*_, alone), keys in allocated.items():
         names = tuple(f"ResourceClaim/{'/'.join(key)}" for key in keys)
-        found.append(Subject(names, keys[0], _further(*keys[0]), about="a further pod that uses it ", alone=alone))
+        found.append(Applicant(names, keys[0], _further(*keys[0]), about="a further pod that uses it ", alone=alone))
     return tuple(found)
 
 
@@ -152,7 +152,7 @@ def emptied(state: ClusterState) -> ClusterState:
     return state.only({"Pod": {}, "ResourceClaim": claims})
 
 
-def outcome(scheduler: Scheduler, subject: Subject) -> Outcome:
+def outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
     """What the scheduler does with a subject: with a pod that runs, as if it were recreated."""
     if subject.runs:
         scheduler = scheduler.after(_without(scheduler.state, subject))
@@ -174,7 +174,7 @@ def outcome(scheduler: Scheduler, subject: Subject) -> Outcome:
     return Outcome(scheduler, attempt, attempt.fits and starts, nodes, open_)
 
 
-def _without(state: ClusterState, subject: Subject) -> ClusterState:
+def _without(state: ClusterState, subject: Applicant) -> ClusterState:
     """The cluster without a pod and what is reserved for it alone."""
     changed = dict(state.all("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):

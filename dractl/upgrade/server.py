@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
 from dractl.facts.kubernetes import kubernetes
+from dractl.manifests import Fault
 from dractl.model import Target, to_v1
 from dractl.model.releases import served_versions
 from dractl.objects import Raw
 from dractl.upgrade.finding import Finding
 from dractl.validation import validate
-from dractl.validation.decoding import Fault
 from dractl.validation.drop import drop
 from dractl.validation.violation import Violation, dotted
 

@@ -18,7 +18,7 @@ from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
 from dractl.model.releases import COMPARED, GATES, PREVIEWS, caveat, is_newer, release_of, stage
 from dractl.upgrade import drivers, known, order, server
-from dractl.upgrade.drivers import Described
+from dractl.upgrade.drivers import DescribedNode
 from dractl.upgrade.finding import Finding, Plan, Step, grouped
 from dractl.upgrade.owners import owned
 from dractl.upgrade.placing import Placing
@@ -29,7 +29,7 @@ _NO_DEVICES = ("what kube-scheduler does: the input has no ResourceSlice",)
 _DRA = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 
 
-class Inputs(Struct, frozen=True):
+class Compared(Struct, frozen=True):
     """What is compared: manifests, which are created anew, and the stored objects of a cluster. ``versions`` are the
     later versions of drivers, or ``PRESENT..LATER``; ``machines`` the nodes whose hardware is known."""
 
@@ -37,7 +37,7 @@ class Inputs(Struct, frozen=True):
     state: ClusterState
     gates: Mapping[str, bool] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    machines: tuple[Described, ...] = ()
+    machines: tuple[DescribedNode, ...] = ()
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def path_of(start: str, to: str) -> tuple[str, ...]:
     return _KNOWN[first : last + 1]
 
 
-def plan(inputs: Inputs, start: str, to: str) -> Plan:
+def plan(inputs: Compared, start: str, to: str) -> Plan:
     """What each step of an upgrade changes. Raises UsageError."""
     releases = path_of(start, to)
     gates = {release: gates_of(release, inputs.gates) for release in releases}
@@ -179,7 +179,7 @@ def _change(state: ClusterState, name: str, text: str) -> _Change | None:
 
 
 def _driver_step(
-    state: ClusterState, change: _Change, inputs: Inputs, target: Target, notes: list[str]
+    state: ClusterState, change: _Change, inputs: Compared, target: Target, notes: list[str]
 ) -> tuple[ClusterState, list[Finding]]:
     """The cluster with the slices of the later version, and what differs."""
     name, start, to = change.name, change.start[0], change.to
@@ -218,7 +218,7 @@ def _holders(state: ClusterState) -> dict[str, list[str]]:
     return found
 
 
-def _together(inputs: Inputs) -> tuple[ClusterState, ClusterState]:
+def _together(inputs: Compared) -> tuple[ClusterState, ClusterState]:
     """The cluster with the objects of the manifests, and these alone."""
     written = sources.of_objects(item.value for item in inputs.manifests)
     return inputs.state.merged(written), written
@@ -248,7 +248,7 @@ def _makes_pods(value: Mapping[str, Any]) -> bool:
     return value.get("kind") != "Pod" or is_pending(value)
 
 
-def _labels(inputs: Inputs) -> dict[str, Mapping[str, str]]:
+def _labels(inputs: Compared) -> dict[str, Mapping[str, str]]:
     manifests = (item.value for item in inputs.manifests if item.value.get("kind") == "Namespace")
     return {
         str(map_at(value, "metadata").get("name")): map_at(value, "metadata", "labels")

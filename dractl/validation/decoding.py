@@ -1,28 +1,17 @@
 """Strict decoding as the API server does it: kind and version, types, fields, duplicate keys."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import replace
 
+from dractl.manifests import Fault
 from dractl.model.nearest import nearest
 from dractl.model.releases import RELEASES, Target, served_versions
 from dractl.validation.schemas import of_release
 from dractl.validation.shapes import Record
 from dractl.validation.violation import Path, Violation
 from dractl.validation.walk import has_field, unknown_field, walk, wrong_type
-
-
-class Fault(Protocol):
-    """Fault found while loading a document that only strict decoding reports, such as a duplicate key."""
-
-    @property
-    def message(self) -> str: ...
-    @property
-    def path(self) -> Path: ...
-    @property
-    def merged(self) -> bool: ...
-
 
 DRA_GROUP = "resource.k8s.io"
 MAX_FAULTS = 100

@@ -18,7 +18,7 @@ Shape: TypeAlias = "Record | List | Map | Scalar"
 """A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always fits, if any."""
 
 
-class Misfit(Struct, frozen=True):
+class Mismatch(Struct, frozen=True):
     """A value that does not decode: ``value`` at ``path`` does not fit ``shape``; ``text`` is the error of its own
     decoder.
 
@@ -55,14 +55,14 @@ class Record:
         embedded = self.names.get(name, {}).get("x-go-embedded")
         return [embedded] if embedded else []
 
-    def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:
+    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
         if type(value) is not dict:
-            found.append(Misfit(tuple(path), self, value))
+            found.append(Mismatch(tuple(path), self, value))
             return
         for name, item in value.items():
             shape = self._fields.get(name) or self.field(name)
             if shape is None:
-                found.append(Misfit((*path, name), self, item, unknown=True))
+                found.append(Mismatch((*path, name), self, item, unknown=True))
             elif item is not None and type(item) is not shape.plain:
                 path.append(name)
                 shape.walk(item, path, found)
@@ -79,9 +79,9 @@ class List:
         self.plain: type | None = None
         self.item = item
 
-    def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:
+    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
         if type(value) is not list:
-            found.append(Misfit(tuple(path), self, value))
+            found.append(Mismatch(tuple(path), self, value))
             return
         shape = self.item
         for index, item in enumerate(value):
@@ -101,9 +101,9 @@ class Map:
         self.plain: type | None = None
         self.item = item
 
-    def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:
+    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
         if type(value) is not dict:
-            found.append(Misfit(tuple(path), self, value))
+            found.append(Mismatch(tuple(path), self, value))
             return
         shape = self.item
         for key, item in value.items():
@@ -126,7 +126,7 @@ class Scalar:
         self.plain = plain
         self._error = error
 
-    def walk(self, value: Any, path: Steps, found: list[Misfit]) -> None:
+    def walk(self, value: Any, path: Steps, found: list[Mismatch]) -> None:
         text = self._error(value)
         if text is not None:
-            found.append(Misfit(tuple(path), self, value, text or None))
+            found.append(Mismatch(tuple(path), self, value, text or None))

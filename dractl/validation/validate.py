@@ -5,11 +5,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dractl.manifests import Fault
 from dractl.model import to_v1
 from dractl.model.releases import Target, served_versions
 from dractl.validation import defaults, rules
 from dractl.validation.conversion import source_path
-from dractl.validation.decoding import Fault, decode, identify
+from dractl.validation.decoding import decode, identify
 from dractl.validation.drop import Dropped, drop
 from dractl.validation.older import without_basic
 from dractl.validation.place import Place

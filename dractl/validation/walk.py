@@ -12,18 +12,18 @@ from typing import Any
 from dractl.model.nearest import nearest
 from dractl.validation.moved import MOVED, UNWRAPPED
 from dractl.validation.scalars import BOOL, INT32, INT32_OR_STRING, INT64, json_type, number
-from dractl.validation.shapes import List, Map, Misfit, Record, Shape
+from dractl.validation.shapes import List, Map, Mismatch, Record, Shape
 from dractl.validation.violation import Path, Violation, dotted
 
 
-def walk(value: Any, shape: Record) -> list[Misfit]:
+def walk(value: Any, shape: Record) -> list[Mismatch]:
     """Misfits of a document against ``shape``, in the order of the document."""
-    found: list[Misfit] = []
+    found: list[Mismatch] = []
     shape.walk(value, [], found)
     return found
 
 
-def wrong_type(root: Record, misfit: Misfit) -> Violation:
+def wrong_type(root: Record, misfit: Mismatch) -> Violation:
     """Violation for a value of the wrong type; ``detail`` is the decoder's own sentence."""
     shape, path = misfit.shape, misfit.path
     place = dotted(path)
@@ -75,7 +75,7 @@ def has_field(root: Record, path: Path) -> bool:
     return last is not None and isinstance(last[0], Record) and len(path) > 0 and last[1] == path[-1] in last[0].names
 
 
-def unknown_field(root: Record, misfit: Misfit, known_when: str | None = None) -> Violation:
+def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None) -> Violation:
     """Violation for an unknown field, with the name or the place that was probably meant.
 
     ``known_when`` says which other releases have the field.
@@ -108,7 +108,7 @@ def unknown_field(root: Record, misfit: Misfit, known_when: str | None = None) -
     )
 
 
-def _cannot_unmarshal(root: Record, misfit: Misfit) -> str:
+def _cannot_unmarshal(root: Record, misfit: Mismatch) -> str:
     """Sentence of encoding/json, such as ``json: cannot unmarshal string into Go struct field ...``."""
     struct, fields = root, []
     for holder, step in _holders(root, misfit.path):

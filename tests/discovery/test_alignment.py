@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dractl.discovery.alignment import Alignment, alignments, obstacles
+from dractl.discovery.alignment import AlignedGroup, alignments, obstacles
 from dractl.discovery.publication import publication
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 
@@ -23,8 +23,8 @@ def test_ways_are_counted(plx: Machine, rendered: Renderer) -> None:
 
 
 def test_an_alignment_in_words() -> None:
-    assert Alignment(PCIE_ROOT, 2, 1, 8, 4).text == "2 GPUs + 1 NIC on one PCIe root: 8 ways, on 4 PCIe roots"
-    assert Alignment(NUMA_NODE, 1, 1, 1, 1).text == "1 GPU + 1 NIC on one NUMA node: 1 way"
+    assert AlignedGroup(PCIE_ROOT, 2, 1, 8, 4).text == "2 GPUs + 1 NIC on one PCIe root: 8 ways, on 4 PCIe roots"
+    assert AlignedGroup(NUMA_NODE, 1, 1, 1, 1).text == "1 GPU + 1 NIC on one NUMA node: 1 way"
 
 
 def test_numa_can_be_matched_where_both_drivers_publish_it(plx: Machine, rendered: Renderer) -> None:

@@ -108,6 +108,6 @@ def test_what_is_not_public_is_said(driver: str) -> None:
 
 
 def test_an_attribute_that_the_driver_does_not_have() -> None:
-    with pytest.raises(reported.Misfit, match="productNam") as error:
+    with pytest.raises(reported.Unpublishable, match="productNam") as error:
         reported.device("npu.rebellions.ai", {"name": "rbln0", "productNam": "RBLN-CA25"})
     assert "productName" in f"{error.value.message} {error.value.hint}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 from dractl.drivers import Options, render
-from dractl.drivers.compare import Difference, differences, nodes
+from dractl.drivers.compare import DeviceDiff, differences, nodes
 from dractl.drivers.hardware import machine
 from dractl.model.releases import Target
 
@@ -36,7 +36,7 @@ def test_what_differs_is_named() -> None:
         ("gpu-1", ""),
         ("gpu-7", ""),
     ]
-    assert found[0] == Difference("gpu.nvidia.com", "gpu-0", "attributes.driverVersion.version", "570.0.0", "580.65.6")
+    assert found[0] == DeviceDiff("gpu.nvidia.com", "gpu-0", "attributes.driverVersion.version", "570.0.0", "580.65.6")
     assert (found[2].published, found[3].rendered) == (None, None)
 
 

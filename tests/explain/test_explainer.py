@@ -9,7 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.cel import reading
 from dractl.explain import Explainer, Explanation, find
-from dractl.scheduler.groups import Groups, Held, names_read
+from dractl.scheduler.groups import ClaimsHeld, Groups, names_read
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 GPU = device_class("gpu", "device.driver == 'gpu.example.com'")
@@ -183,7 +183,7 @@ def keys(
     held: list[dict[str, Any]] | None = None,
 ) -> list[object]:
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
-    taken = Held.of(state, Features.for_release("1.37"))
+    taken = ClaimsHeld.of(state, Features.for_release("1.37"))
     groups, names = Groups(state.slices), names_read(reading, {"expression": expression})
     return [groups.key(value, names, taken.in_use) for value in state.all("Node").values()]
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dractl.probes import udev
-from dractl.probes.enumerate import Found, SysfsWalker
+from dractl.probes.enumerate import Scanned, SysfsWalker
 from dractl.probes.probe import _enumerator
 from dractl.probes.root import DirectoryTree, MemoryTree, SysRoot
 from tests import machines
@@ -53,7 +53,7 @@ def test_where_libudev_lists_nothing_the_walker_answers_with_a_note(
     """As with a directory that is mounted over /sys: libudev reads sysfs alone."""
 
     class Silent:
-        def devices(self, subsystem: str) -> list[Found]:
+        def devices(self, subsystem: str) -> list[Scanned]:
             return []
 
     monkeypatch.setattr(sys, "platform", "linux")

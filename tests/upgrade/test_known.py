@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.facts.known import breakages
-from dractl.upgrade import Inputs, plan
+from dractl.upgrade import Compared, plan
 from dractl.upgrade.known import of_release
 from dractl.upgrade.order import before_nodes
 from tests.explain.cluster import slice_of, state_of
@@ -19,7 +19,7 @@ def node(kubelet: str, runtime: str = "containerd://2.1.0", name: str = "node-1"
 
 
 def told(*objects: dict[str, Any], start: str = "1.34", to: str = "1.35") -> list[tuple[str, str]]:
-    found = plan(Inputs((), state_of(*objects)), start, to)
+    found = plan(Compared((), state_of(*objects)), start, to)
     return [(one.level, one.message) for step in found.steps for one in step.findings if one.code == "known-problem"]
 
 
@@ -61,19 +61,19 @@ def test_fixed_versions_are_not_told() -> None:
 
 def test_the_version_that_is_upgraded_to_breaks() -> None:
     """kubernetes/kubernetes CHANGELOG-1.35.md: fixed in 1.35.1 and 1.35.6."""
-    found = plan(Inputs((), state_of()), "1.34", "1.35.0")
+    found = plan(Compared((), state_of()), "1.34", "1.35.0")
     said = {step.step: [(one.level, one.message) for one in step.findings] for step in found.steps}
     assert [level for level, text in said["Nodes 1.35"] if "already prepared" in text] == ["breaks"]
     assert [level for level, _ in said["Kubernetes 1.35"]] == ["breaks", "breaks"]
     assert any("allocated to two claims" in text for _, text in said["Kubernetes 1.35"])
-    found = plan(Inputs((), state_of()), "1.34", "1.35.6")
+    found = plan(Compared((), state_of()), "1.34", "1.35.6")
     assert {one.level for step in found.steps for one in step.findings} == {"info"}
-    assert [step.step for step in plan(Inputs((), state_of()), "1.34", "1.34.1").steps] == ["Nodes 1.34"]
+    assert [step.step for step in plan(Compared((), state_of()), "1.34", "1.34.1").steps] == ["Nodes 1.34"]
 
 
 def test_first_patches_of_the_release_are_named() -> None:
     """A cluster that goes to 1.36 hears of what 1.36.0 to 1.36.2 have (CHANGELOG-1.36.md)."""
-    found = plan(Inputs((), state_of(node("v1.35.9"))), "1.35", "1.36")
+    found = plan(Compared((), state_of(node("v1.35.9"))), "1.35", "1.36")
     (step,) = [step for step in found.steps if step.step == "Kubernetes 1.36"]
     told_of = [(one.level, one.message.partition(":")[0], one.fix) for one in step.findings]
     assert ("info", "kube-scheduler before 1.36.3", "take kube-scheduler 1.36.3 or later") in told_of
@@ -81,7 +81,7 @@ def test_first_patches_of_the_release_are_named() -> None:
 
 
 def test_nodes_are_a_step_after_the_control_plane() -> None:
-    found = plan(Inputs((), state_of(node("v1.35.9"), node("v1.36.4", name="node-2"))), "1.35", "1.37")
+    found = plan(Compared((), state_of(node("v1.35.9"), node("v1.36.4", name="node-2"))), "1.35", "1.37")
     assert [step.step for step in found.steps] == ["Kubernetes 1.36", "Kubernetes 1.37", "Nodes 1.37"]
     assert found.steps[-1].before == ("drain node-1, node-2, one after the other: kubelet 1.35, 1.36 there",)
 
@@ -113,9 +113,9 @@ def test_what_the_cluster_does_not_show_is_information() -> None:
 
 def test_old_kubelets_are_upgraded_before_the_control_plane() -> None:
     """kubernetes.io/releases/version-skew-policy: kubelet is at most three minor versions older."""
-    found = plan(Inputs((), state_of(node("v1.33.9"))), "1.36", "1.37")
+    found = plan(Compared((), state_of(node("v1.33.9"))), "1.36", "1.37")
     assert any("kubelets of node-1" in text for text in found.steps[0].before)
-    found = plan(Inputs((), state_of(node("v1.34.9"))), "1.36", "1.37")
+    found = plan(Compared((), state_of(node("v1.34.9"))), "1.36", "1.37")
     assert found.steps[0].before == ()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from dractl import probes
 from dractl.model import Target
-from dractl.upgrade import Described, drivers
+from dractl.upgrade import DescribedNode, drivers
 from tests.upgrade.test_drivers import STEPS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_both_sides_are_predicted_from_the_machine(
     assert compared >= 16
 
 
-def _described(tree: Any, ask: Any, work: Path) -> Described:
+def _described(tree: Any, ask: Any, work: Path) -> DescribedNode:
     """The machine of a tree, as a snapshot has it."""
     snapshot = work / "machine.json"
     command = [*DRACTL, "discover", "--with-identity", "--save", str(snapshot)]
@@ -67,4 +67,4 @@ def _described(tree: Any, ask: Any, work: Path) -> Described:
         done = subprocess.run([*command, "--sysfs-root", str(tree.root)], capture_output=True, text=True, check=False)
     assert snapshot.exists(), done.stderr
     settings = dict(tree.case.get("options", {})) | dict.fromkeys(tree.case.get("gates", ()), "true")
-    return Described("node-1", probes.read(snapshot), {"gpu.nvidia.com": settings})
+    return DescribedNode("node-1", probes.read(snapshot), {"gpu.nvidia.com": settings})

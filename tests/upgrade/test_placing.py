@@ -9,7 +9,7 @@ import pytest
 from dractl.allocation.features import Features
 from dractl.errors import UsageError
 from dractl.scheduler.attempt import Scheduler
-from dractl.upgrade import Inputs, plan
+from dractl.upgrade import Compared, plan
 from dractl.upgrade.placing import difference, emptied, outcome, subjects
 from dractl.upgrade.upgrade import gates_of, path_of
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
@@ -24,7 +24,7 @@ BASE = (
 def told(
     *objects: dict[str, Any], start: str, to: str, gates: dict[str, bool] | None = None
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    found = plan(Inputs((), state_of(*BASE, *objects), gates or {}), start, to)
+    found = plan(Compared((), state_of(*BASE, *objects), gates or {}), start, to)
     told_of = [one for step in found.steps for one in step.findings if one.code != "known-problem"]
     return [(one.code, one.level, one.objects) for one in told_of]
 
@@ -165,13 +165,13 @@ def test_an_empty_cluster_keeps_the_claims_that_outlive_their_pods() -> None:
 )
 def test_a_note_names_the_nodes_whose_hardware_is_guessed(names: list[str], where: str) -> None:
     slices = [slice_of("gpu.nvidia.com", name, device("gpu-0", type="gpu")) for name in names]
-    inputs = Inputs((), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"})
+    inputs = Compared((), state_of(*map(node, names), *slices), versions={"gpu.nvidia.com": "25.12..0.4"})
     notes = plan(inputs, "1.35", "1.36").not_compared
     assert any(note.startswith(f"gpu.nvidia.com on {where}: its present slices") for note in notes)
 
 
 def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
-    inputs = Inputs((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
+    inputs = Compared((), state_of(*BASE), versions={"gpu.nvidia.com": "0.4"})
     found = plan(inputs, "1.35", "1.36")
     assert "gpu.nvidia.com: the input has no slice of it" in found.not_compared
     assert not found.drivers

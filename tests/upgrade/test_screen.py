@@ -11,7 +11,7 @@ from dractl.drivers.hardware import machine
 from dractl.model import Target
 from dractl.report import upgrade_text
 from dractl.report.canvas import Canvas
-from dractl.upgrade import Inputs, plan
+from dractl.upgrade import Compared, plan
 from tests.explain.cluster import claim, device_class, pod, request
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def cluster() -> Iterator[dict[str, Any]]:
 
 
 def test_a_cluster_of_forty_claims_fits_one_screen() -> None:
-    found = plan(Inputs((), of_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37")
+    found = plan(Compared((), of_objects(cluster()), versions={"gpu.nvidia.com": "0.5.1"}), "1.34", "1.37")
     text = upgrade_text.render(found, Canvas(width=100, unicode=True))
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 100

@@ -25,8 +25,8 @@ from dractl.drivers.hardware.layout import (
     KEYS,
     MAX_DEVICES,
     SURE,
-    Evidence,
     Layout,
+    Provenance,
     Root,
     Slot,
     counted,
@@ -221,7 +221,7 @@ def _labels(at: _At, value: Any) -> dict[str, str]:
     return dict(value)
 
 
-def _evidence(at: _At, value: Any) -> tuple[Evidence, ...]:
+def _evidence(at: _At, value: Any) -> tuple[Provenance, ...]:
     if not isinstance(value, list):
         raise at.error(("evidence",), "evidence must be a list such as [{of: roots, sure: recorded, source: ...}]")
     found = []
@@ -231,7 +231,7 @@ def _evidence(at: _At, value: Any) -> tuple[Evidence, ...]:
             raise at.error(path, "evidence must have the keys of, sure and source")
         if item["sure"] not in SURE:
             raise at.error((*path, "sure"), f"sure must be {', '.join(SURE)}, not {item['sure']!r}")
-        found.append(Evidence(str(item["of"]), item["sure"], str(item["source"])))
+        found.append(Provenance(str(item["of"]), item["sure"], str(item["source"])))
     return tuple(found)
 
 
@@ -247,7 +247,7 @@ def _reported(at: _At, value: Any) -> tuple[Reported, ...]:
             path = ("reported", driver, number)
             try:
                 found.append(reported.device(str(driver), item))
-            except reported.Misfit as misfit:
+            except reported.Unpublishable as misfit:
                 raise at.error((*path, *misfit.path), misfit.message, misfit.hint) from misfit
             except UsageError as error:
                 raise at.error(("reported", driver), error.message, error.hint) from error

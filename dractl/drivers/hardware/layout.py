@@ -70,7 +70,7 @@ class Root(Struct, frozen=True):
     behind: str = ""
 
 
-class Evidence(Struct, frozen=True):
+class Provenance(Struct, frozen=True):
     """The source of values in a machine file, and how sure they are."""
 
     of: str
@@ -87,7 +87,7 @@ class Layout(Struct, frozen=True):
     numa: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Provenance, ...] = ()
     reported: tuple[Reported, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec.structs import replace
 
 from dractl.capacity.replicas import first_of
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.podgroups import object_of
 from dractl.cluster.pods import is_pending
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
@@ -16,7 +16,6 @@ from dractl.explain.around.relief import with_relief
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
 from dractl.objects import Raw
-from dractl.reasons.next_step import NextStep
 from dractl.reasons.scheduling import NoConsumer, WouldFitNow
 
 _REPLICAS = 1000  # of one answer that are placed together

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID, PoolSurvey, Survey
 from dractl.cluster.devices import Devices, ready_devices, result_device
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
 from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject
@@ -19,7 +19,6 @@ from dractl.explain.unread import blind_to, both
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
 from dractl.reasons.base import Cause
 from dractl.reasons.headline import Headline
-from dractl.reasons.next_step import NextStep
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, Scope, held_by
 from dractl.scheduler.attempt import Scheduler

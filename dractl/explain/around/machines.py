@@ -20,7 +20,7 @@ from dractl.scheduler.snapshot import REQUIRED
 _MOST = 8  # selectors of slices that are assumed to match, one after the other
 
 
-class Described(Struct, frozen=True):
+class DescribedMachine(Struct, frozen=True):
     """A machine that nobody has: what drivers would publish there, known labels and resources of its node, and the
     components that set those labels that only some clusters have."""
 
@@ -30,7 +30,7 @@ class Described(Struct, frozen=True):
     setters: Mapping[str, str] = field(default_factory=dict)
 
 
-class Answer(Struct, frozen=True):
+class MachineAnswer(Struct, frozen=True):
     """The answer for one machine. ``needs`` are labels that the node must have for it, which are not known; ``set_by``
     are the components that set known labels that it relies on. ``unjudged`` are the pod's wishes that were left out:
     resources of which a node's amount is not known, and what is about other nodes and pods."""
@@ -42,10 +42,10 @@ class Answer(Struct, frozen=True):
     unjudged: tuple[str, ...] = ()
 
 
-class Comparison(Struct, frozen=True):
+class ByMachine(Struct, frozen=True):
     """One subject on each machine, in the order in which the machines were given."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[MachineAnswer, ...]
 
     @property
     def fits(self) -> bool:
@@ -55,11 +55,11 @@ class Comparison(Struct, frozen=True):
 
 def compare(
     state: ClusterState,
-    machines: Mapping[str, Described],
+    machines: Mapping[str, DescribedMachine],
     questions: Callable[[ClusterState], Sequence[Question]],
     features: Features,
     options: Options,
-) -> tuple[Comparison, ...]:
+) -> tuple[ByMachine, ...]:
     """A comparison for each question. Of ``state`` everything counts but nodes, volumes, and the ResourceSlices of
     single nodes: such devices are those of the machines."""
     shared = {key: item for key, item in state.all("ResourceSlice").items() if not text_at(item, "spec", "nodeName")}
@@ -68,14 +68,14 @@ def compare(
     for name, machine in machines.items():
         there = _Machine(name, machine, machine.published.merged(alone), features, options)
         columns.append([there.answer(question) for question in questions(there.state)])
-    return tuple(Comparison(answers) for answers in zip(*columns, strict=True))
+    return tuple(ByMachine(answers) for answers in zip(*columns, strict=True))
 
 
 class _Machine:
     """A cluster of one node."""
 
     def __init__(
-        self, name: str, described: Described, state: ClusterState, features: Features, options: Options
+        self, name: str, described: DescribedMachine, state: ClusterState, features: Features, options: Options
     ) -> None:
         self.name, self.described, self.state = name, described, state
         self.features, self.options = features, options
@@ -84,15 +84,15 @@ class _Machine:
         )
         self.explainers: dict[tuple[Needed, ...], Explainer] = {}
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: Question) -> MachineAnswer:
         """The answer to a question, with labels assumed where they are not known."""
         if not maps_at(question.value, "spec", "containers"):
             found, needs = self._assuming(question, ())
-            return Answer(self.name, found, needs)
+            return MachineAnswer(self.name, found, needs)
         question, unjudged = _by_itself(question)
         unjudged = (*unknown(question.value, self.described.room, provided(self.state.classes)), *unjudged)
         found, needs = self._assuming(question, of_pod(question.value, self.described.labels))
-        return Answer(self.name, found, needs, self._set_by(question.value), unjudged)
+        return MachineAnswer(self.name, found, needs, self._set_by(question.value), unjudged)
 
     def _assuming(self, question: Question, needs: tuple[Needed, ...]) -> tuple[Explanation, tuple[Needed, ...]]:
         """The answer on a node with further labels, and with those that pools which are not of one node need as well,

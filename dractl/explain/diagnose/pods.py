@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.paste import command
+from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
@@ -12,7 +12,6 @@ from dractl.objects import Raw
 from dractl.reasons.base import Cause
 from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.binding import BindingPending
-from dractl.reasons.next_step import NextStep
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import first, plural
 from dractl.reasons.scheduling import UpstreamBug

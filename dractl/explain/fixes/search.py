@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dractl.allocation import Allocated
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
 from dractl.cluster.managers import manager
+from dractl.cluster.paste import NextStep
 from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
@@ -25,7 +26,6 @@ from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target
 from dractl.reasons.gangs import PodGroupMissing
 from dractl.reasons.limits import ClassMissing
-from dractl.reasons.next_step import NextStep
 from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
