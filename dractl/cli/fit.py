@@ -21,6 +21,7 @@ from dractl.cluster.state import GROUPS, at, maps_at, text_at
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, Reason
 from dractl.facts import current
+from dractl.garbage import without_collecting
 from dractl.model import Target
 from dractl.model.shapes import split, spread
 from dractl.report import capacity_json, capacity_text
@@ -130,8 +131,10 @@ def command(
     if (name is None) == (shapes is None):
         given = "both a shape and --shapes are given" if name else "name one shape or object to place, or --shapes"
         raise UsageError(given, hint="dractl fit gpu=2,nic=1")
+    namespace = namespace and namespace.removeprefix("=")  # -n=ml
     own = [name] if name and os.path.exists(name) else []
-    written = sources.state_of(sources.Sources((), tuple(own)), namespace=namespace) if own else None
+    with without_collecting():
+        written = source.of_files(sources.Sources((), tuple(own)), namespace) if own else None
     cluster_too = written is not None and any(map(written.has, ("Node", "ResourceSlice")))
     added = [*published.added("--add", add or ()), *published.added("--hardware", hardware or ())]
     for word in more or []:
@@ -139,15 +142,17 @@ def command(
             raise UsageError(f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}")
     files = [*(files or []), *(more or [])]
     configured = driver_options.configured(driver, driver_version, driver_option, added)
+    paths = [*files, *own] if files or devices or hardware or cluster_too else files
     cluster = source.read(
         [],
-        [*files, *own] if files or devices or hardware or cluster_too else files,
+        paths,
         devices or [],
         access,
         against,
         namespace=namespace,
         everywhere=namespace is None,
         described=bool(hardware),
+        given=written if paths == own else None,
     )
     state = _changed(cluster, without or [], added, node, configured)
     names = list(dict.fromkeys(_several(shapes) if shapes else _shapes(name or "")))

@@ -23,7 +23,6 @@ from dractl.model.releases import NEWEST, caveat, is_newer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dractl.allocation import Features
     from dractl.cluster import ClusterState
     from dractl.cluster.live import Live, Login
     from dractl.cluster.sources import Sources
@@ -130,11 +129,12 @@ def read(
     partly: bool = False,
     vital: frozenset[str] | None = None,
     described: bool = False,
+    given: ClusterState | None = None,
 ) -> Cluster:
     """Separates names from files among the arguments, reads all objects, and determines the release. ``partly``: the
     caller answers from the readable objects; ``vital`` are the kinds that it needs, as in
-    :func:`dractl.cluster.live.read`; ``described``: no cluster is asked, since options describe its nodes. Raises
-    DractlError."""
+    :func:`dractl.cluster.live.read`; ``described``: no cluster is asked, since options describe its nodes;
+    ``given`` are the objects of the files, if they have been read. Raises DractlError."""
     require("this command")
     namespace = namespace.removeprefix("=") if namespace else None  # -n=ml
 
@@ -143,7 +143,7 @@ def read(
     sources = origins.sort_out(with_kinds(list(names)), list(files), list(devices), described=described)
     kinds: Mapping[str, str] = {}
     with without_collecting():
-        state = files_alone = _of_files(sources, namespace, release)
+        state = files_alone = of_files(sources, namespace, release, given)
         where = None if everywhere else namespace
         if sources.live:
             from dractl.cluster import live
@@ -193,13 +193,15 @@ def with_kinds(words: list[str]) -> list[str]:
     return [f"{words[0]}/{word}" for word in words[1:]]
 
 
-def _of_files(sources: Sources, namespace: str | None, release: str | None) -> ClusterState:
+def of_files(
+    sources: Sources, namespace: str | None, release: str | None = None, given: ClusterState | None = None
+) -> ClusterState:
     """The objects of files, and devices that do not come from a cluster."""
     stdin = sys.stdin.buffer.read() if "-" in sources.files else None
     with terminal.progress() as tell:
-        if sources.files:
+        if sources.files and given is None:
             tell(f"reading {', '.join(sources.files)}")
-        state = origins.state_of(sources, namespace=namespace, stdin=stdin)
+        state = given or origins.state_of(sources, namespace=namespace, stdin=stdin)
         for source in sources.devices:
             if source != "cluster":
                 tell(f"reading {source}")

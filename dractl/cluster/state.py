@@ -105,6 +105,7 @@ class ClusterState:
         read_at: float | None = None,
         machines: Machines | None = None,
         files: Mapping[int, str] | None = None,
+        derived: dict[Any, Any] | None = None,
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
@@ -115,7 +116,7 @@ class ClusterState:
         self.read_at = read_at
         self.machines: Machines = machines or {}
         self.files: Mapping[int, str] = files or {}
-        self.derived: dict[Any, Any] = {}
+        self.derived: dict[Any, Any] = {} if derived is None else derived
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], *, namespace: str | None = None) -> ClusterState:
@@ -193,18 +194,15 @@ class ClusterState:
         """The state with these objects of these kinds alone; other kinds stay."""
         return self._with({**self._kinds, **kinds})
 
-    def _with(self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> ClusterState:
-        made = ClusterState(
-            kinds, self._decoded, self.release, self.rights, self.read_at, self.machines, files=self.files
-        )
-        made.derived = self.derived
-        return made
+    def _with(
+        self, kinds: Mapping[str, Mapping[Key, Mapping[str, Any]]], machines: Machines | None = None
+    ) -> ClusterState:
+        same = (self._decoded, self.release, self.rights, self.read_at)
+        return ClusterState(kinds, *same, machines or self.machines, self.files, self.derived)
 
     def on(self, machines: Machines) -> ClusterState:
         """The state with the hardware of nodes."""
-        made = self._with(self._kinds)
-        made.machines = {**self.machines, **machines}
-        return made
+        return self._with(self._kinds, {**self.machines, **machines})
 
     def merged(self, other: ClusterState) -> ClusterState:
         """Both states' objects; where both have one, that of ``other``."""
@@ -292,7 +290,7 @@ def add(kinds: dict[str, dict[Key, Mapping[str, Any]]], value: dict[str, Any], n
     if kind in GROUPS:
         if group != GROUPS[kind] and not (kind == "Event" and group == "events.k8s.io"):
             return True
-    elif group not in _PODS_TOGETHER.get(kind, ()) and not _has_pod_template(value):
+    elif group not in _PODS_TOGETHER.get(kind, ()) and not any(pod_templates(value)):
         return True
     metadata = map_at(value, "metadata")
     name = metadata.get("name") or metadata.get("generateName")
@@ -372,11 +370,6 @@ def _too_many(document: Document, path: Path) -> InputError:
         f"{dotted(path)} of this {document.kind} has {number:,} items; an API server takes at most {MAX_CONSTRAINTS}",
         place=f"{place.file}:{place.line}:{place.column}",
     )
-
-
-def _has_pod_template(value: Mapping[str, Any]) -> bool:
-
-    return next(iter(pod_templates(value)), None) is not None
 
 
 def _kubelet_release(nodes: Iterable[Mapping[str, Any]]) -> str | None:
