@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from dractl.cluster.changes import Patch, pointer
+from dractl.cluster.changes import Patch
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, Written
+from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import Constraint
@@ -40,7 +41,7 @@ def relax(problem: Problem) -> Iterator[Candidate]:
             removed = written.part.path if len(constraints) > 1 else written.part.path[:-1]
             yield Candidate(
                 f"remove the {_name(attribute)} constraint",
-                (Patch(written.target, ({"op": "remove", "path": pointer(*removed)},)),),
+                (Patch(written.target, (remove(*removed),)),),
                 Slot(Topic.CONSTRAINT, f"{where} removed"),
                 Preference.DROP,
                 effect="the devices may not be aligned" if kind == "matchAttribute" else "the devices may be alike",

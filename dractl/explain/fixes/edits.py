@@ -10,6 +10,16 @@ Operation = Mapping[str, Any]
 Path = tuple[str | int, ...]
 
 
+def remove(*path: str | int) -> Operation:
+    """The operation that removes what is at a path."""
+    return {"op": "remove", "path": pointer(*path)}
+
+
+def replace(path: Path, new: Any) -> Operation:
+    """The operation that replaces what is at ``path``."""
+    return {"op": "replace", "path": pointer(*path), "value": new}
+
+
 def put(value: Any, path: Path, new: Any) -> Operation:
     """The operation that sets the field at ``path``, together with the parents that ``value`` lacks."""
     for depth in range(1, len(path)):
@@ -32,7 +42,7 @@ def drop(value: Any, path: Path) -> Operation:
     parent = at(value, *path[:-1]) if len(path) > 1 else None
     if isinstance(parent, dict) and list(parent) == [path[-1]] and path[-2:-1] not in (("spec",), ("metadata",)):
         return drop(value, path[:-1])
-    return {"op": "remove", "path": pointer(*path)}
+    return remove(*path)
 
 
 def parts(path: str) -> list[str]:
@@ -49,7 +59,7 @@ def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Opera
     path, there = where
     match operation["op"]:
         case "remove":
-            return {"op": "remove", "path": pointer(*path)} if there else None
+            return remove(*path) if there else None
         case "move":
             origin = _same_place(parts(str(operation["from"])), source, target, prefix)
             if origin is None or not origin[1]:

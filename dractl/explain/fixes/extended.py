@@ -6,7 +6,7 @@ from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at
 from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic
-from dractl.explain.fixes.edits import drop
+from dractl.explain.fixes.edits import drop, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.base import Cause
@@ -96,11 +96,7 @@ def less(problem: Problem) -> Iterator[Candidate]:
                 if container < 0 or not 0 < left < amount:
                     continue
                 paths = [("spec", "containers", container, "resources", f, resource) for f in ("requests", "limits")]
-                operations = tuple(
-                    {"op": "replace", "path": pointer(*path), "value": str(left)}
-                    for path in paths
-                    if at(problem.pod, *path) is not None
-                )
+                operations = tuple(replace(path, str(left)) for path in paths if at(problem.pod, *path) is not None)
                 yield Candidate(
                     f"lower {resource} from {amount} to {left}",
                     (Patch(problem.target, operations),),

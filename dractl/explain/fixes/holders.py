@@ -8,7 +8,7 @@ from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
-from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.edits import put, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.amounts import NotEnoughTogether
@@ -172,7 +172,7 @@ def share(problem: Problem) -> Iterator[Candidate]:
             theirs = problem.state.decode(value)
             if {r.exactly.device_class_name for r in theirs.spec.devices.requests if r.exactly} == classes:
                 entry = {"name": mine.name, "resourceClaimName": key[1]}
-                change = {"op": "replace", "path": pointer("spec", "resourceClaims", index), "value": entry}
+                change = replace(("spec", "resourceClaims", index), entry)
                 yield Candidate(
                     f"use claim {key[1]}, which {len(users)} pods share",
                     (Patch("/".join(("Pod", *problem.question.key)), (change,)),),

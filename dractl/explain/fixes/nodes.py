@@ -8,7 +8,7 @@ from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, joint, own_first
-from dractl.explain.fixes.edits import append, drop, put
+from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
@@ -35,6 +35,7 @@ _CORDON = "node.kubernetes.io/unschedulable"
 _DEAD = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _REQUIRED = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_SPREAD = ("spec", "topologySpreadConstraints")
 
 
 @fix_once_for(Cause)
@@ -74,12 +75,12 @@ def _untolerated(problem: Problem, verdict: NodeVerdict) -> list[Raw]:
     return [raw for raw, t in taints if t.effect in ("NoSchedule", "NoExecute") and not tolerated(t, tolerations)]
 
 
-def _node_patch(verdict: NodeVerdict, *operations: Mapping[str, Any]) -> Patch:
+def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
     return Patch(f"Node/{verdict.name}", operations)
 
 
 def _uncordon(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    operations: list[Mapping[str, Any]] = [{"op": "remove", "path": "/spec/unschedulable"}]
+    operations = [remove("spec", "unschedulable")]
     taints = maps_at(verdict.node, "spec", "taints")
     left = [t for t in taints if text_at(t, "key") != _CORDON]
     if len(left) < len(taints):
@@ -109,9 +110,8 @@ def _or_others(problem: Problem, verdict: NodeVerdict) -> str:
     return f"or {', '.join(others[:_NAMED])}{more}" if others else ""
 
 
-def _taints(left: list[Raw]) -> Mapping[str, Any]:
-    path = "/spec/taints"
-    return {"op": "replace", "path": path, "value": left} if left else {"op": "remove", "path": path}
+def _taints(left: list[Raw]) -> Operation:
+    return replace(("spec", "taints"), left) if left else remove("spec", "taints")
 
 
 def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
@@ -128,8 +128,7 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
         keys = ", ".join(text_at(t, "key") for t in own)
         for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
             if len(own) == 1 and near_miss(written, text_at(own[0], "key"), text_at(own[0], "value")):
-                path = pointer("spec", "tolerations", index)
-                change = {"op": "replace", "path": path, "value": corrected(written, with_effect(own[0]))}
+                change = replace(("spec", "tolerations", index), corrected(written, with_effect(own[0])))
                 meant = "=".join(filter(None, (text_at(written, "key"), text_at(written, "value"))))
                 yield Candidate(
                     f"change the pod's toleration of {meant} to {names}",
@@ -223,9 +222,8 @@ def _from_runtime_class(problem: Problem, wrong: Mapping[str, Any]) -> bool:
 
 def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
     """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
-    runtime: Mapping[str, Any] = {"op": "remove", "path": "/spec/runtimeClassName"}
-    added = [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
-    whole = Patch(pod, (runtime, *added))
+    runtime = remove("spec", "runtimeClassName")
+    whole = Patch(pod, (runtime, *(remove("spec", "nodeSelector", key) for key in wrong)))
     owned = workload_target(problem.pod, problem.question.key[0]) is not None
     name = text_at(problem.question.value, "spec", "runtimeClassName")
     yield Candidate(
@@ -258,14 +256,11 @@ def _near_labels(
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
         other = _key_now(key, [str(value)], labels) if key not in there else None
         if right is not None and not _other_number(str(value), right) and not _other_place(key, str(value), right):
-            change = {"op": "replace", "path": pointer(*path, key), "value": right}
-            yield _label_fix(f"change nodeSelector {key}={value} to {right}", Patch(pod, (change,)), key)
+            changed = Patch(pod, (replace((*path, key), right),))
+            yield _label_fix(f"change nodeSelector {key}={value} to {right}", changed, key)
         elif other is not None:
-            operations = (
-                {"op": "remove", "path": pointer(*path, key)},
-                {"op": "add", "path": pointer(*path, other), "value": value},
-            )
-            yield _label_fix(f"change nodeSelector {key} to {other}", Patch(pod, operations), key)
+            renamed = Patch(pod, (remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value}))
+            yield _label_fix(f"change nodeSelector {key} to {other}", renamed, key)
     for t, term in enumerate(terms):
         for e, expression in enumerate(maps_at(term, "matchExpressions")):
             key, values = text_at(expression, "key"), [str(v) for v in list_at(expression, "values")]
@@ -274,7 +269,7 @@ def _near_labels(
             where = (*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e)
             other = _key_now(key, values, labels) if key not in there else None
             if other is not None:
-                renamed = Patch(pod, ({"op": "replace", "path": pointer(*where, "key"), "value": other},))
+                renamed = Patch(pod, (replace((*where, "key"), other),))
                 yield _label_fix(f"change node affinity {key} to {other}", renamed, key)
             if key not in labels:
                 continue
@@ -283,8 +278,7 @@ def _near_labels(
             typed = [v for v in typed if not _other_place(key, v, here)]
             near = [v for v in typed if nearest(v, [here], 0.75)]
             if near:
-                new = [labels[key] if v in near else v for v in values]
-                replaced: Mapping[str, Any] = {"op": "replace", "path": pointer(*where, "values"), "value": new}
+                replaced = replace((*where, "values"), [labels[key] if v in near else v for v in values])
                 yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", Patch(pod, (replaced,)), key)
 
 
@@ -318,22 +312,19 @@ def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
 def _without_affinity(
     problem: Problem, pod: str, wrong: Mapping[str, Any], fails: bool, machine: str
 ) -> Iterator[Candidate]:
-    operations: list[Mapping[str, Any]] = []
     selector = map_at(problem.question.value, "spec", "nodeSelector")
     if _ARCH in wrong and not fails and len(wrong) == 1 and machine:
-        path = pointer("spec", "nodeSelector", _ARCH)
         yield Candidate(
             f"change nodeSelector {_ARCH} from {wrong[_ARCH]} to {machine}",
-            (Patch(pod, ({"op": "replace", "path": path, "value": machine},)),),
+            (Patch(pod, (replace(("spec", "nodeSelector", _ARCH), machine),)),),
             Slot(Topic.AFFINITY),
             Preference.CLUSTER,
             effect=_BUILT.format(machine),
         )
         return
-    if wrong and len(wrong) == len(selector):
-        operations.append({"op": "remove", "path": "/spec/nodeSelector"})
-    else:
-        operations += [{"op": "remove", "path": pointer("spec", "nodeSelector", key)} for key in wrong]
+    whole = bool(wrong) and len(wrong) == len(selector)
+    path = ("spec", "nodeSelector")
+    operations = [remove(*path)] if whole else [remove(*path, key) for key in wrong]
     if fails:
         operations.append(drop(problem.question.value, _REQUIRED))
     removed = " and ".join(
@@ -449,10 +440,7 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
     fields = ["requests"]
     if at(containers[index], "resources", "limits", resource) is not None and "/" in resource:
         fields.append("limits")
-    operations = tuple(
-        {"op": "replace", "path": pointer("spec", kind, index, "resources", f, resource), "value": str(left)}
-        for f in fields
-    )
+    operations = tuple(replace(("spec", kind, index, "resources", f, resource), str(left)) for f in fields)
     added = any(isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ") for c in problem.causes)
     whose = "the pod's request" if deciding is None else f"the request of init container {deciding[0]}"
     title = f"lower {whose} for {resource} from {amounts[index]} to {left}"
@@ -504,17 +492,15 @@ def _namespaces(problem: Problem, pod: str, namespaces: set[str]) -> Iterator[Ca
 
 def _spread(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
-    spread = maps_at(problem.question.value, "spec", "topologySpreadConstraints")
+    spread = maps_at(problem.question.value, *_SPREAD)
     hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
     least = [i for i in hard if isinstance(spread[i].get("minDomains"), int)]
     if pod is not None:
         yield from _fewer_domains(problem, pod, {i: spread[i] for i in least})
     if pod is not None and hard:
-        paths = [pointer("spec", "topologySpreadConstraints", i, "whenUnsatisfiable") for i in hard]
-        removed = [pointer("spec", "topologySpreadConstraints", i, "minDomains") for i in least]
         changes = (
-            *({"op": "replace", "path": path, "value": "ScheduleAnyway"} for path in paths),
-            *({"op": "remove", "path": path} for path in removed),  # it goes with DoNotSchedule alone
+            *(replace((*_SPREAD, i, "whenUnsatisfiable"), "ScheduleAnyway") for i in hard),
+            *(remove(*_SPREAD, i, "minDomains") for i in least),  # it goes with DoNotSchedule alone
         )
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
@@ -531,10 +517,9 @@ def _fewer_domains(problem: Problem, pod: str, constraints: Mapping[int, Raw]) -
         nodes = problem.state.all("Node").values()
         domains = {map_at(node, "metadata", "labels").get(key) for node in nodes} - {None}
         for left in range(min(wanted - 1, len(domains)), 0, -1):
-            path = pointer("spec", "topologySpreadConstraints", index, "minDomains")
             yield Candidate(
                 f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {left}",
-                (Patch(pod, ({"op": "replace", "path": path, "value": left},)),),
+                (Patch(pod, (replace((*_SPREAD, index, "minDomains"), left),)),),
                 Slot(Topic.SPREAD),
                 Preference.LESS,
                 degree=wanted - left,
@@ -544,8 +529,8 @@ def _fewer_domains(problem: Problem, pod: str, constraints: Mapping[int, Raw]) -
 def _named(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
     if pod is not None:
-        removed = ({"op": "remove", "path": "/spec/nodeName"},)
-        yield Candidate("remove nodeName from the pod", (Patch(pod, removed),), Slot(Topic.NODE_NAME), Preference.RELAX)
+        removed = Patch(pod, (remove("spec", "nodeName"),))
+        yield Candidate("remove nodeName from the pod", (removed,), Slot(Topic.NODE_NAME), Preference.RELAX)
 
 
 _MAKERS: dict[str, Callable[[Problem, NodeVerdict, Rejection], Iterator[Candidate]]] = {
@@ -567,7 +552,7 @@ def choose_node(problem: Problem, cause: PlacedByHand) -> Iterator[Candidate]:
     node."""
     name = cause.nodes[0]
     hostname = text_at(problem.state.get("Node", ("", name)), "metadata", "labels", _HOSTNAME)
-    removed: Mapping[str, Any] = {"op": "remove", "path": "/spec/nodeName"}
+    removed = remove("spec", "nodeName")
     if hostname:
         chosen = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME), hostname)
         yield Candidate(

@@ -8,7 +8,7 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, 
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
-from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.edits import put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.settings import recreated
@@ -42,7 +42,7 @@ def reference(problem: Problem, cause: ClaimMissing | TemplateMissing) -> Iterat
     if (cause.is_template if isinstance(cause, ClaimMissing) else cause.is_claim) and problem.pod is not None:
         meant = "resourceClaimTemplateName" if field == "resourceClaimName" else "resourceClaimName"
         new = {**{k: v for k, v in entry[1].items() if k != field}, meant: name}
-        change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": new}
+        change = replace(("spec", "resourceClaims", entry[0]), new)
         what = "ResourceClaimTemplate" if field == "resourceClaimName" else "ResourceClaim"
         yield Candidate(
             f"name {name} by {meant} instead of {field}",
@@ -210,7 +210,7 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
     """A larger quota, or one claim less in the namespace."""
     if cause.resource is None or not cause.quotas:
         return
-    change = {"op": "replace", "path": pointer("spec", "hard", cause.resource), "value": str(cause.want)}
+    change = replace(("spec", "hard", cause.resource), str(cause.want))
     raised = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
     counted = "devices" if cause.device_class else "claims" if cause.resource == CLAIMS else cause.resource
     again = recreated(problem) if problem.pod is not None else ()
@@ -252,7 +252,7 @@ def gates(problem: Problem, cause: SchedulingGated) -> Iterator[Candidate]:
             Slot(Topic.GATES),
             Preference.AGAIN,
             effect=_gate_owner(problem, cause.gates),
-            tried=(Patch(problem.target, ({"op": "remove", "path": "/spec/schedulingGates"},)),),
+            tried=(Patch(problem.target, (remove("spec", "schedulingGates"),)),),
             corrects=True,
         )
 
@@ -275,7 +275,7 @@ def scheduler(problem: Problem, _: OtherScheduler) -> Iterator[Candidate]:
     if problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec"):
         yield Candidate(
             "remove schedulerName from the pod, so that the default scheduler schedules it",
-            (Patch(problem.target, ({"op": "remove", "path": "/spec/schedulerName"},)),),
+            (Patch(problem.target, (remove("spec", "schedulerName"),)),),
             Slot(Topic.SCHEDULER),
             Preference.CORRECT,
         )
@@ -313,7 +313,7 @@ def shared_claims(problem: Problem) -> Iterator[Candidate]:
                 yield Candidate(ending.title, ending.changes, slot, ending.preference, effect=effect, tried=ending.gone)
         else:
             why = "only this pod is to use it" if users else "no pod uses it"
-            deallocate = ({"op": "remove", "path": "/status/allocation"},)
+            deallocate = (remove("status", "allocation"),)
             yield Candidate(
                 f"deallocate claim {claim.full_name}",
                 (Patch(f"ResourceClaim/{claim.full_name}", deallocate),),
@@ -337,7 +337,7 @@ def _own_claim(problem: Problem, pod_claim: str, name: str, value: Mapping[str, 
         "spec": {"spec": at(value, "spec")},
     }
     written = {"name": pod_claim, "resourceClaimTemplateName": template}
-    change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": written}
+    change = replace(("spec", "resourceClaims", entry[0]), written)
     yield Candidate(
         f"give the pod its own claim instead of the shared claim {name}",
         (Create(made), Patch(problem.target, (change,))),

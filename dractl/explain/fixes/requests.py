@@ -7,6 +7,7 @@ from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, Written
+from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model import CapacityRequestPolicy, Quantity
@@ -60,7 +61,7 @@ def equal(ref: RequestRef) -> Slot:
 def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
     for count in dict.fromkeys((*range(most, max(most - 8, 0), -1), 1)) if most else ():
         operations: list[Mapping[str, Any]] = [
-            {"op": "replace", "path": pointer(*written.part.path, "allocationMode"), "value": "ExactCount"},
+            replace((*written.part.path, "allocationMode"), "ExactCount"),
             {"op": "add", "path": pointer(*written.part.path, "count"), "value": count},
         ]
         yield Candidate(
@@ -130,7 +131,7 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
         preference = Preference.CORRECT if name == meant else Preference.ADAPT
         yield Candidate(title, (patch,), slot, preference, degree=position, corrects=name == meant)
         if written.part.selectors and not missing:
-            removed = {"op": "remove", "path": pointer(*written.part.path, "selectors")}
+            removed = remove(*written.part.path, "selectors")
             both = Patch(patch.target, (*patch.operations, removed))
             yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
 

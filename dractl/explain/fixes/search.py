@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Allocated
-from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target, pointer
+from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.managers import manager
 from dractl.cluster.paste import NextStep
 from dractl.cluster.state import GROUPS
@@ -18,6 +18,7 @@ from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic, joint, own_first
+from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import candidates as candidates_for
@@ -281,7 +282,7 @@ def _besides(problem: Problem, explain: Explain) -> tuple[str, ...]:
         return ()
     # From the last one of a list to the first, so that indices stay true.
     removed = sorted(places, key=lambda place: (place[0], place[1][-1]), reverse=True)
-    patches = tuple(Patch(target, ({"op": "remove", "path": pointer(*path)},)) for target, path in removed)
+    patches = tuple(Patch(target, (remove(*path),)) for target, path in removed)
     without = Candidate("", patches, Slot(Topic.CLASS), Preference.DROP)
     then = _after(problem, without, explain)
     if then is None or then.fits:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from dractl.allocation import Features
-from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
@@ -67,7 +68,7 @@ def configuration(problem: Problem, _: NotPrepared) -> Iterator[Candidate]:
             if fault.nearest is None or fault.key:
                 continue
             path = (*prefix, "devices", "config", index, "opaque", "parameters", *fault.path)
-            patch = Patch(target, ({"op": "replace", "path": pointer(*path), "value": fault.nearest},))
+            patch = Patch(target, (replace(path, fault.nearest),))
             yield Candidate(
                 f"change {'.'.join(map(str, fault.path))} from {at(value, *path)} to {fault.nearest} in the "
                 f"configuration of claim {claim.name} for {driver}",

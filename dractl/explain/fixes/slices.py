@@ -11,7 +11,7 @@ from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
-from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.edits import put, remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.model import Quantity
@@ -161,9 +161,8 @@ def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mappi
         for (_, name), value in slices:
             for i, device in enumerate(list_at(value, "spec", "devices")):
                 if any(text_at(c, "counterSet") == fault.counter_set for c in list_at(device, "consumesCounters")):
-                    path = pointer("spec", "devices", i)
                     name_ = text_at(device, "name")
-                    removed = {"op": "remove", "path": f"{path}/consumesCounters"}
+                    removed = remove("spec", "devices", i, "consumesCounters")
                     yield _published(cause, f"device {name_} without counter set {fault.counter_set}", name, removed)
     elif isinstance(fault, DuplicateDevice):
         found = [
@@ -174,7 +173,7 @@ def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mappi
         ]
         if len(found) > 1:
             name, i = found[-1]
-            removed = {"op": "remove", "path": pointer("spec", "devices", i)}
+            removed = remove("spec", "devices", i)
             yield _published(cause, f"device {fault.device} only once", name, removed)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.allocation import DeviceID
-from dractl.cluster.changes import Delete, Patch, pointer
+from dractl.cluster.changes import Delete, Patch
 from dractl.cluster.state import maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
@@ -118,5 +119,5 @@ def _untainted(problem: Problem, device: DeviceID, key: str) -> Patch | None:
             for number, taint in enumerate(maps_at(item, "taints") or maps_at(item, "basic", "taints")):
                 if text_at(item, "name") == device.device and text_at(taint, "key") == key:
                     path = ("spec", "devices", index, *(("basic",) if "basic" in item else ()), "taints", number)
-                    return Patch(f"ResourceSlice/{name}", ({"op": "remove", "path": pointer(*path)},))
+                    return Patch(f"ResourceSlice/{name}", (remove(*path),))
     return None
