@@ -381,7 +381,11 @@ TYPED: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("lint", "FILE", "--hardware", ",".join(["dgx-h100"] * 20_000)), 0, "nothing found"),
     (("lint", "FILE", "--hardware", "a," * 500_000), 2, "unknown machine or product"),
     (("lint", ".", "--exclude", ",".join(f"a{n}*" for n in range(20_000))), 2, "20,000 values"),
-    (("lint", ".", "--exclude", "x" * 1_000_000), 0, "nothing found"),
+    (("lint", ".", "--exclude", "x" * 1_000_000), 2, "exclude: more than 5,000 patterns, or 131,072 characters"),
+    (("lint", "FILE", "--config", "/dev/zero"), 3, "/dev/zero: larger than 1 MiB"),
+    (("lint", "FILE", "--baseline", "/dev/zero"), 3, "/dev/zero: larger than 64 MiB"),
+    (("lint", "FILE", "--devices", "/dev/zero"), 3, "/dev/zero: is not a regular file"),
+    (("lint", *(f"absent-{n}.yaml" for n in range(20_000))), 3, "error: 19,980 more cannot be read"),
     (("lint", *["FILE"] * 20_000), 0, "nothing found"),
     (("explain", "-f", "FILE", "-n", "m", "--patch", MANY), 3, "no change was found"),
     (("explain", "-f", "FILE", "-n", "m", "--patch", "-1"), 2, "No such option: -1"),
@@ -403,6 +407,40 @@ def test_what_is_typed_is_answered_or_refused(words: tuple[str, ...], code: int,
     assert said in done.stdout + done.stderr
     assert "internal error" not in done.stderr
     assert len(done.stderr) < 10_000
+
+
+def listing(number: int) -> str:
+    return "\n".join(f"generated-by-a-program-with-a-long-name-{n:05}.yaml" for n in range(number))
+
+
+def per_file(number: int) -> str:
+    return "[lint.per-file-ignores]\n" + "\n".join(f'"generated-{n}-*.yaml" = ["DRA7"]' for n in range(number))
+
+
+FOUND: tuple[tuple[str, str, int, str], ...] = (
+    (".gitignore", listing(20_000), 2, ".gitignore: more than 5,000 patterns, or 131,072 characters"),
+    (".gitignore", listing(2_400), 0, "nothing found"),
+    (".gitignore", "\n".join(f"{n}{'a*' * 24}" for n in range(2_400)), 0, "nothing found"),
+    (".gitignore", "\n".join(f"{n}{'?' * 4_000}" for n in range(30)), 0, "nothing found"),
+    (".gitignore", "#" * 10_000_000, 2, ".gitignore: more than 5,000 patterns"),
+    ("dractl.toml", per_file(20_000), 2, "lint.per-file-ignores: more than 1,000 patterns"),
+    ("dractl.toml", per_file(1_000), 0, "nothing found"),
+    ("dractl.toml", f"exclude = {[f'a{n}*' for n in range(20_000)]}", 2, "exclude: more than 5,000 patterns"),
+    ("dractl.toml", f'[lint.per-file-ignores]\n"{"?" * 9_000}" = ["DRA7"]', 0, "nothing found"),
+    ("pyproject.toml", "#" * 10_000_000, 3, "pyproject.toml: larger than 1 MiB"),
+)
+
+
+@pytest.mark.parametrize(("name", "text", "code", "said"), FOUND, ids=[f"{row[0]} {n}" for n, row in enumerate(FOUND)])
+def test_what_lint_finds_beside_manifests_is_bounded(
+    name: str, text: str, code: int, said: str, tmp_path: Path
+) -> None:
+    shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    done = bounded("lint", ".", "--no-cache", folder=tmp_path)
+    assert done.returncode == code, done.stderr[-300:]
+    assert said in done.stdout + done.stderr
 
 
 ALONE: dict[str, tuple[str, ...]] = {

@@ -136,7 +136,7 @@ class _Filled(Struct, frozen=True):
 
 def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
     """Nodes that take the pod without anybody else's end."""
-    if attempt.stopped or attempt.fatal is not None:
+    if attempt.fatal is not None:
         return []
     return [node for node in attempt.nodes if node.fits and not node.victims]
 

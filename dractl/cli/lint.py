@@ -556,8 +556,7 @@ def _named_stdin(job: Job) -> tuple[str, bytes] | None:
 def _complain(skipped: Iterable[Skipped]) -> bool:
     """Reports unreadable files; True if there are any."""
     unread = [item for item in skipped if item.unread]
-    for item in unread:
-        terminal.complain(f"{item.file}: {item.why}", hint=item.hint)
+    terminal.complain_of(unread)
     return bool(unread)
 
 

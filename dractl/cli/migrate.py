@@ -222,8 +222,7 @@ def _complain(inputs: Inputs, errors: list[InputError]) -> bool:
     """Reports files that could not be read or changed; True if there are any."""
     for item in inputs.broken:
         terminal.complain(f"{item.file}:{item.position.line}:{item.position.column}: {item.message}", hint=item.hint)
-    for unread in inputs.unread:
-        terminal.complain(f"{unread.file}: {unread.why}", hint=unread.hint)
+    terminal.complain_of(inputs.unread)
     for error in errors:
         terminal.complain(str(error), hint=error.hint)
     return bool(inputs.broken or inputs.unread or errors)

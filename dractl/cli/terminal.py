@@ -15,12 +15,15 @@ from dractl.report.plain import printable
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.progress import Progress
 
+    from dractl.manifests import Skipped
+
 ColorChoice = Literal["auto", "always", "never"]
 _LONGEST = 4_000  # characters of a message, which may quote what was typed
+_SCREEN = 20  # errors of one kind
 
 
 class _Choices:
@@ -116,6 +119,14 @@ def complain(message: str, *, hint: str | None = None) -> None:
     _say("error:", "1;31", message)
     if hint:
         _say("hint:", "36", hint)
+
+
+def complain_of(unread: Sequence[Skipped]) -> None:
+    """An error for each file that cannot be read, and for as many as a screen has room for."""
+    for item in unread[:_SCREEN]:
+        complain(f"{item.file}: {item.why}", hint=item.hint)
+    if len(unread) > _SCREEN:
+        complain(f"{len(unread) - _SCREEN:,} more cannot be read")
 
 
 def _say(label: str, style: str, message: str) -> None:

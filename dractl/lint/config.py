@@ -32,6 +32,7 @@ from msgspec import Struct
 from dractl.errors import InputError, UsageError
 from dractl.facts.consumers import named
 from dractl.lint.finding import SEVERITIES, Severity
+from dractl.manifests.content import bounded
 from dractl.model.nearest import nearest
 
 NAMES: Final = ("dractl.toml", ".dractl.toml", "pyproject.toml")
@@ -39,6 +40,10 @@ TOP: Final = ("kubernetes-version", "feature-gates", "exclude", "markdown", "lin
 MOST_BYTES: Final = 64 << 20
 """Of all files together that a key of a configuration names."""
 MOST_ENTRIES: Final = 10_000
+MOST_SETTINGS: Final = 1 << 20
+"""Of a configuration file."""
+MOST_PATTERNS: Final = 1_000
+"""Of ``lint.per-file-ignores``: each is tried on every file with findings."""
 LINT: Final = ("select", "ignore", "fail-on", "baseline", "devices", "per-file-ignores", "severity", "for")
 
 
@@ -65,7 +70,7 @@ def find(start: Path) -> Path | None:
     for folder in (start, *start.parents):
         for name in NAMES:
             path = folder / name
-            if os.path.isfile(path) and (name != "pyproject.toml" or b"[tool.dractl" in _bytes(path)):
+            if os.path.isfile(path) and (name != "pyproject.toml" or b"[tool.dractl" in _bytes(path, MOST_SETTINGS)):
                 return path
     return None
 
@@ -75,7 +80,7 @@ def read(path: Path) -> Config:
     import tomllib  # most runs have no configuration
 
     try:
-        data = tomllib.loads(_bytes(path).decode("utf-8"))
+        data = tomllib.loads(_bytes(path, MOST_SETTINGS).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"not TOML: {error}", place=str(path)) from error
     except RecursionError:
@@ -90,6 +95,8 @@ def read(path: Path) -> Config:
         if not isinstance(value, bool):
             raise UsageError(f"feature-gates.{gate} must be true or false, not {value!r}", place=str(path))
     per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
+    if len(per_file) > MOST_PATTERNS:
+        raise UsageError(f"lint.per-file-ignores: more than {MOST_PATTERNS:,} patterns", place=str(path))
     severity = _table(lint.get("severity", {}), "lint.severity", path)
     for rule, value in severity.items():
         if value not in SEVERITIES:
@@ -121,9 +128,10 @@ def _consumers(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
     return names
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, most: int) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return bounded(file, str(path), most)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", place=str(path)) from error
 
@@ -226,7 +234,7 @@ def _texts(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> tuple
 def baseline(path: Path) -> dict[str, int]:
     """The number of occurrences of each fingerprint in an earlier report of ``dractl lint -o json``."""
     try:
-        data = json.loads(_bytes(path))
+        data = json.loads(_bytes(path, MOST_BYTES))
         findings = data["findings"]
         if data["schema"] != "dractl/lint/v1":
             raise ValueError

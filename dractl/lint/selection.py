@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -110,7 +111,12 @@ def _ignored(finding: Finding, notes: Mapping[tuple[str, int | None], Sequence[_
 def _per_file(selection: Selection) -> Callable[[Finding], bool]:
     if not selection.per_file:
         return lambda _: False
-    from pathspec import GitIgnoreSpec  # imports every backend that is installed, 30 modules
+    from dractl.manifests.ignored import excluding  # with pathspec, which imports 30 modules
 
-    rows = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in selection.per_file]
-    return lambda finding: any(finding.code in codes and spec.match_file(finding.position.file) for spec, codes in rows)
+    rows = [(excluding([pattern]), codes) for pattern, codes in selection.per_file]
+
+    @cache
+    def off(file: str) -> frozenset[str]:
+        return frozenset().union(*(codes for matches, codes in rows if matches(file)))
+
+    return lambda finding: finding.code in off(finding.position.file)

@@ -3,12 +3,16 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
 from pathspec import GitIgnoreSpec
 
-_LONGEST, _COMPILED = 4_096, 8_192  # characters: PATH_MAX of limits.h, and of the patterns that are compiled as one
+from dractl.errors import UsageError
+
+_LONGEST = 4_096  # PATH_MAX of limits.h; of twice as many ``?`` re2 makes no set
+_MOST, _SIZE = 5_000, 2**17  # patterns of one file and their characters: compiling them takes a second or two
 
 
 class _Patterns(Struct, frozen=True):
@@ -77,14 +81,33 @@ def _repository(folder: str) -> str | None:
 
 
 def _patterns(path: str, folder: str) -> Iterator[_Patterns]:
+    if not os.path.isfile(path):
+        return  # a pipe, of which reading would wait
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
+            text = file.read(_SIZE + 1)
     except OSError:
         return
-    for patterns in _parts([line for line in lines if line.strip() and not line.startswith("#")]):
-        of_files = (pattern for pattern in patterns if not pattern.endswith("/"))
-        yield _Patterns(folder, GitIgnoreSpec.from_lines(patterns), tuple(map(_end, of_files)))
+    lines = tuple(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    for spec, ends in _compiled(_bounded(lines if len(text) <= _SIZE else (text,), path)):
+        yield _Patterns(folder, spec, ends)
+
+
+@lru_cache(1_000)  # a run walks a repository more than once
+def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...]:
+    """The patterns of a file, and in which of these the name of a file that they speak of ends."""
+    return tuple(
+        (GitIgnoreSpec.from_lines(part), tuple(_end(pattern) for pattern in part if not pattern.endswith("/")))
+        for part in _parts(patterns)
+    )
+
+
+def _bounded(patterns: tuple[str, ...], place: str) -> tuple[str, ...]:
+    """The patterns of ``place``. Raises UsageError for too many."""
+    if len(patterns) > _MOST or sum(map(len, patterns)) > _SIZE:
+        hint = "name folders instead of files; --no-gitignore reads no .gitignore"
+        raise UsageError(f"more than {_MOST:,} patterns, or {_SIZE:,} characters", place=place, hint=hint)
+    return patterns
 
 
 def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
@@ -92,7 +115,7 @@ def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
     part: list[str] = []
     size = 0
     for pattern in patterns:
-        if part and size + len(pattern) > _COMPILED:
+        if part and size + len(pattern) > _LONGEST:
             yield part
             part, size = [], 0
         if len(pattern) <= _LONGEST:
@@ -103,8 +126,8 @@ def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
 
 
 def excluding(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """What tells whether patterns exclude a path: the last that matches decides."""
-    specs = [GitIgnoreSpec.from_lines(part) for part in _parts(patterns)][::-1]
+    """What tells whether patterns exclude a path: the last that matches decides. Raises UsageError for too many."""
+    specs = [spec for spec, _ in _compiled(_bounded(tuple(patterns), "exclude"))][::-1]
     return lambda path: next((found for each in specs if (found := each.check_file(path).include) is not None), False)
 
 

@@ -1,6 +1,7 @@
 """Snapshots of machines, and archives of a node's ``/sys`` and ``/proc``."""
 
 import json
+import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -67,6 +68,9 @@ def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
 def load(path: Path) -> Machine | Files:
     """The Machine of a snapshot, or the files of an archive; raises InputError for anything else."""
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) and not path.is_dir():
+            raise InputError("is not a regular file", place=str(path))
         with path.open("rb") as file:
             head = file.read(512)
     except OSError as error:
@@ -75,6 +79,7 @@ def load(path: Path) -> Machine | Files:
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _snapshot(path)
     try:
+        _within(status.st_size)
         if head.startswith(b"PK\x03\x04"):
             return _zip(path)
         return _tar(path)

@@ -48,6 +48,17 @@ def test_each_device_has_its_state() -> None:
     assert found == ["device-gone"]
 
 
+@pytest.mark.parametrize(
+    ("numa", "said"), [({"int": 1}, 1), ({"ints": [1, 3]}, 1), ({"string": "1"}, None), ({}, None)]
+)
+def test_where_a_device_is(numa: dict[str, Any], said: int | None) -> None:
+    """A device between NUMA nodes publishes a list of them since 1.36 (KEP-5491)."""
+    where = device("gpu-0", **{"resource.kubernetes.io/pcieRoot": "pci0000:00"})
+    where["attributes"] |= {"resource.kubernetes.io/numaNode": numa} if numa else {}
+    (row,) = taken(node("a"), gpus("a", where))[0].devices
+    assert (row.pcie_root, row.numa_node) == ("pci0000:00", said)
+
+
 @pytest.mark.parametrize(("ready", "state", "codes"), [("True", "held", []), ("False", "gone", ["device-gone"])])
 def test_an_interface_that_its_driver_has_moved_into_a_pod(ready: str, state: str, codes: list[str]) -> None:
     """dra.net 1.4.0 publishes it no longer, and says in the claim's status that it is ready."""

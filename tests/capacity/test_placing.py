@@ -12,7 +12,9 @@ from hypothesis import given, settings, strategies as st
 from dractl.allocation import Features
 from dractl.capacity import Most, most, place, stranded, subject
 from dractl.capacity.changes import added, only_node, without
+from dractl.capacity.placing import left
 from dractl.errors import InputError, UsageError
+from dractl.model.quantity import PLENTY
 from dractl.scheduler.attempt import Scheduler
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
@@ -88,6 +90,31 @@ def test_copies_beside_the_pod_that_is_asked_about_have_its_cpu_request() -> Non
     small = node("a", allocatable={"cpu": "5"})
     objects = [GPU, template("one", request("gpu", "gpu")), user, small, gpus("a", "r", "r", "r", "r")]
     assert place(subject(state_of(*objects), "pod/user", "ml"), FEATURES).fits == 2
+
+
+def test_what_copies_leave_is_of_what_they_ask_for() -> None:
+    """A described machine has room for anything of which nobody says how much it has."""
+    asking = pod("user", {"name": "gpu", "resourceClaimTemplateName": "one"}, requests={"cpu": "3"})
+    nodes = node("a"), node("b", allocatable={"cpu": PLENTY})
+    state = state_of(GPU, template("one", request("gpu", "gpu")), *nodes, gpus("a", "r", "r"), gpus("b", "r"), asking)
+    found = place(subject(state, "pod/user", "ml"), FEATURES)
+    assert found.fits == 3
+    assert {name: dict(amounts) for name, amounts in left(found).items()} == {"a": {"cpu": "2"}, "b": {}}
+
+
+def test_a_node_whose_devices_make_a_selector_fail_stops_all() -> None:
+    """dynamicresources.go Filter: an error of CEL on one node ends the attempt, whatever fits elsewhere."""
+    selector = {"cel": {"expression": "device.attributes['gpu.example.com'].model == 'a'"}}
+    fleets = [
+        slice_of("gpu.example.com", "a", device("gpu-0", model="a")),
+        slice_of("gpu.example.com", "b", device("d")),
+    ]
+    state = state_of(GPU, template("one", request("gpu", "gpu", selectors=[selector])), node("a"), node("b"), *fleets)
+    found = place(subject(state, "template/one", "ml"), FEATURES)
+    assert found.fits == 0
+    assert "claim ml/one-1-claim: selector #0 on device gpu.example.com/b/d: CEL runtime error" in str(
+        found.stopped.message
+    )
 
 
 def test_what_is_not_proven_has_a_bound() -> None:

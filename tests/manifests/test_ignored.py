@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pytest
+
+from dractl.errors import UsageError
 from dractl.manifests.files import Entry, listed
 
 if TYPE_CHECKING:
@@ -56,13 +59,32 @@ def test_without_a_repository_only_packages_are_passed_over(tmp_path: Path) -> N
 
 
 def test_more_patterns_than_are_compiled_at_once(tmp_path: Path) -> None:
-    """re2 compiles 8 MiB at a time, which a thousand long names fill; the last pattern that matches decides."""
+    """re2 compiles 8 MiB at a time, which a thousand long names fill, or 8,000 times any character; the last pattern
+    that matches decides."""
     (tmp_path / ".git").mkdir()
     names = [f"generated-by-a-program-with-a-long-name-{number}.yaml" for number in range(2_000)]
     for name in (names[0], names[1], names[-1], "kept.yaml"):
         (tmp_path / name).write_text("a: b\n")
-    lines = [*names, "x" * 10_000, f"!{names[1]}"]
+    lines = [*names, "x" * 10_000, *(f"{number}{'?' * 4_000}" for number in range(2)), f"!{names[1]}"]
     (tmp_path / ".gitignore").write_text("\n".join(lines))
     assert below(tmp_path) == {names[1], "kept.yaml"}
     found = [item for item in listed([str(tmp_path)], lines) if isinstance(item, Entry)]
     assert {item.path.rpartition("/")[2] for item in found} == {names[1], "kept.yaml"}
+
+
+def test_a_pattern_file_that_is_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    tree(tmp_path)
+    (tmp_path / ".git" / "info").mkdir(parents=True)
+    os.mkfifo(tmp_path / ".git" / "info" / "exclude")
+    (tmp_path / "deep" / ".gitignore").unlink()
+    os.mkfifo(tmp_path / "deep" / ".gitignore")
+    assert below(tmp_path) == {"a.yaml", "deep/keep.yaml", "vendor/mine.yaml"}
+
+
+@pytest.mark.parametrize("lines", [["a/"] * 5_001, ["a" * 1_000] * 132, ["#" + "x" * 300_000]])
+def test_patterns_without_end_are_refused_with_their_file(tmp_path: Path, lines: list[str]) -> None:
+    tree(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "deep" / ".gitignore").write_text("\n".join(lines))
+    with pytest.raises(UsageError, match=r"deep/\.gitignore: more than 5,000 patterns, or 131,072 characters"):
+        below(tmp_path)

@@ -114,6 +114,26 @@ def test_a_workload_that_becomes_smaller_makes_no_pod_anew() -> None:
     assert then.ended == (("ml", "holder"),)
 
 
+def test_what_a_smaller_workload_frees_goes_to_the_pod_in_front() -> None:
+    objects = [machine("n-1", "gpu-0"), workload("ReplicaSet", "other", replicas=1)]
+    less = Patch("ReplicaSet/ml/other", ({"op": "replace", "path": "/spec/replicas", "value": 0},))
+    holder = replica("holder", "ReplicaSet/other", "n-1", "gpu-0")
+    then = world([*objects, holder, replica("p"), replica("first", priority=1000)], less)
+    assert not then.runs
+    assert then.placed == ((("ml", "first"), "n-1"),)
+
+
+def test_the_pods_that_a_quota_admits_stay() -> None:
+    """Of two pods that are made anew it refuses one: the ReplicaSet has no pod too many."""
+    old = [replica(f"web-{i}", "ReplicaSet/web", "n-1", f"gpu-{i}") for i in range(2)]
+    objects = [machine("n-1", "gpu-0", "gpu-1"), workload("ReplicaSet", "web", replicas=2), *old]
+    two = {**ONE_POD, "spec": {"hard": {"requests.cpu": "2"}}}  # one for the pod that waits
+    then = world([*objects, two, replica("p", **NOWHERE)], Delete("Pod/ml/web-0"), Delete("Pod/ml/web-1"))
+    pods = then.scheduler.state.all("Pod").values()
+    assert [pod["spec"].get("nodeName") for pod in pods if pod["metadata"]["name"] != "p"] == ["n-1"]
+    assert "exceeded quota: q" in then.refused[0]
+
+
 def deployment(**strategy: Any) -> list[dict[str, Any]]:
     return [workload("Deployment", "web", replicas=1, strategy=strategy), *_replica_set()]
 
