@@ -44,7 +44,7 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
     wanted = len(verdicts) - len(unwanted)
     merged: dict[tuple[object, ...], Cause] = {}
     reach: dict[tuple[object, ...], float] = {}
-    for node in nodes:
+    for node in sorted(nodes, key=lambda node: node.name in unwanted):  # details are those of the first
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
             if cause.about and node.name in unwanted:

@@ -135,6 +135,35 @@ def test_a_rollout_whose_old_replicas_keep_the_new_one_away(by: str) -> None:
     assert "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web" in [fix.title for fix in answer.fixes]
 
 
+def test_the_old_replica_that_has_to_end_first_is_marked() -> None:
+    """Played on 1.37: of equal old replicas the controller ended the one for whose node another pod was waiting."""
+    meta = {"name": "web", "namespace": "ml"}
+    spec = {"replicas": 2, "template": {"spec": {"containers": []}}}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    sets = [revision(f"web-{n}", n) for n in (1, 2)]
+    old = [apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
+    ahead = pod("ahead", spec={"nodeSelector": {"kubernetes.io/hostname": "a"}})
+    ahead["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    ahead["spec"]["containers"] = old[0]["spec"]["containers"]
+    everything = (*two_nodes(), deployment, *sets, *old, apart("p", "web-2", None, "port"))
+    (free, *_) = explain(*everything).fixes
+    assert free.title == "set maxSurge to 0 and maxUnavailable to 1 in Deployment ml/web"
+    (fix, *_) = explain(*everything, ahead).fixes
+    assert fix.title == f"{free.title}, old replica ml/web-b first"
+    assert [step.command.partition(" -n ")[0] for step in fix.steps] == [
+        "kubectl annotate pod web-b",
+        "kubectl patch deployment web",
+    ]
+
+
+def test_a_taken_port_is_that_of_the_node_that_the_pod_wants() -> None:
+    """kube-scheduler asks NodeAffinity before NodePorts: the ports of other nodes are none of its business."""
+    asking = apart("p", "other-1", None, "port")
+    asking["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
+    others = [apart(f"web-{n}", "web-1", n, "port") for n in "ab"]
+    assert "host port 80/TCP is taken by pod ml/web-b" in explain(*two_nodes(), *others, asking).headline
+
+
 def test_a_pod_kept_away_by_others_is_not_behind_its_own() -> None:
     others = [apart(f"other-{n}", "other-1", n) for n in "ab"]
     answer = explain(*two_nodes(), *others, apart("p", "web-1", None))

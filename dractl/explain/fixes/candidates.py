@@ -109,7 +109,8 @@ class Candidate(Struct, frozen=True):
 
     ``changes`` are what a person applies; empty where nobody can: it is up to a driver, or to time. ``tried`` is what
     follows from it, where that is not ``changes`` themselves. ``features`` are what the scheduler would have to run
-    with, where that is the change. ``degree`` orders candidates of one preference that touch the same. It is not shown
+    with, where that is the change. Of ``chance`` one comes true besides, and nobody knows which: the subject has to run
+    after each. ``degree`` orders candidates of one preference that touch the same. It is not shown
     where a fix of a topic or slot in ``unless`` is.
 
     ``corrects``: it removes the cause that is named first. Where such a correction is not enough by itself, the answer
@@ -126,6 +127,7 @@ class Candidate(Struct, frozen=True):
     features: Features | None = None
     unless: tuple[Slot | Topic, ...] = ()
     tried: tuple[Change, ...] = ()
+    chance: tuple[Change, ...] = ()
     corrects: bool = False
     reluctant: bool = False
     parts: tuple[Candidate, ...] = ()

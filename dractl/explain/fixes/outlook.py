@@ -32,6 +32,10 @@ class Outlook(Struct, frozen=True):
 def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> Outlook:
     """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
     person makes them."""
+    for change in candidate.chance:
+        world = _world(problem, candidate, (change, *changes), nodes)
+        if world is not None and not world.runs:
+            return Outlook(None)
     world = _world(problem, candidate, changes, nodes)
     if world is None:
         return Outlook(candidate)

@@ -192,7 +192,7 @@ class Owners:
         if marked:
             those = ", ".join(text_at(p, "metadata", "name") for p in marked)
             title += f", {'pods' if len(marked) > 1 else 'pod'} {those} first"
-        changes = (*(_cheaper(key[0], p) for p in marked), patch)
+        changes = (*(cheaper(key[0], p) for p in marked), patch)
         if left:
             return Ending(title, changes, gone)
         return Ending(
@@ -204,7 +204,7 @@ def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
     return tuple(Delete(f"Pod/{pod}") for pod in pods)
 
 
-def _cheaper(namespace: str, pod: Raw) -> Patch:
+def cheaper(namespace: str, pod: Raw) -> Patch:
     """The annotation that makes a controller end this pod before equal ones."""
     annotations = at(pod, "metadata", "annotations")
     cost = str(deletion_cost(pod) - 1)

@@ -3,19 +3,23 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
-from dractl.cluster.workloads import controller, workload_target
+from dractl.cluster.workloads import controller, deletion_rank, owned_pods, workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.owners import cheaper
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.explain.fixes.settings import recreated
 from dractl.reasons.between import EvictionLoop, OldTemplate
 from dractl.reasons.claims import ClaimMissing
 from dractl.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
+from dractl.world.controllers import active
 
 _MOST = 8  # old replicas whose end is tried
 
@@ -97,18 +101,35 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
     """A Deployment whose new replica waits for the devices of the old ones: an old one has to end first
     (kubernetes pkg/controller/deployment/rolling.go)."""
     target = cause.owner.replace(" ", "/", 1)
-    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    strategy = _strategy(
+        problem, target, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    )
+    title = f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}"
+    marks = _marks(problem, target)
     for position, name in enumerate(cause.pods[:_MOST]):
-        yield Candidate(
-            f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}",
-            (_strategy(problem, target, rolling),),
+        first = Candidate(
+            title,
+            (strategy,),
             Slot(Topic.ROLLOUT),
             Preference.CORRECT,
             effect="an old replica ends before its successor starts",
             degree=position,
             tried=(Delete(f"Pod/{name}"),),
             corrects=True,
+            chance=tuple(marks.values()),
         )
+        if len(marks) <= _MOST:
+            yield first
+        if name in marks:
+            yield replace(
+                first,
+                title=f"{title}, old replica {name} first",
+                changes=(marks[name], strategy),
+                slot=Slot(Topic.ROLLOUT, "marked"),
+                tried=(marks[name], *first.tried),
+                unless=(first.slot,),
+                chance=(),
+            )
         yield Candidate(
             f"delete old replica {name}",
             (Delete(f"Pod/{name}"),),
@@ -117,6 +138,20 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
             effect="once for each new replica: the rollout waits again at the next one",
             degree=position,
         )
+
+
+def _marks(problem: Problem, deployment: str) -> dict[str, Patch]:
+    """What has a Deployment end one old replica before those that are equal to it, by the pod's name; empty where none
+    are equal. Which of them ends otherwise, their UIDs and ready times decide by the second (kubernetes
+    pkg/controller/controller_utils.go ActivePodsWithRanks)."""
+    kind, key = parse_target(deployment)
+    pods = active([pod for _, pod in owned_pods(problem.state, kind, key)])
+    newest = controller(problem.pod)
+    rank = deletion_rank("ReplicaSet", pods)
+    old = sorted((pod for pod in pods if controller(pod) != newest), key=rank)
+    equal = [pod for pod in old if rank(pod) == rank(old[0])]
+    names = ["/".join((key[0], text_at(pod, "metadata", "name"))) for pod in equal]
+    return dict(zip(names, (cheaper(key[0], pod) for pod in equal), strict=True)) if len(equal) > 1 else {}
 
 
 def _strategy(problem: Problem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
