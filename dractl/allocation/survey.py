@@ -2,7 +2,7 @@
 
 :meth:`dractl.allocation.Allocator.survey` makes one for a node and a pod's claims. It looks at every request alone: how
 requests affect each other is decided by :meth:`dractl.allocation.Allocator.allocate`. The order of the stages is the
-order in which the scheduler checks a device.
+order in which the scheduler checks a device, but that one which can never serve the request is lost for that.
 """
 
 from typing import Literal

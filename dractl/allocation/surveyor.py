@@ -17,6 +17,7 @@ from dractl.allocation.state import DeviceID
 from dractl.allocation.survey import (
     ConstraintSurvey,
     Loss,
+    LossCode,
     PoolSurvey,
     RequestSurvey,
     Stage,
@@ -139,9 +140,9 @@ class _Surveyor:
                 )
         stage("node", self._node)
         matched = len(kept)
-        stage("in-use", lambda number: self._in_use(number, asked))
+        stage("in-use", lambda number: None if self._never(number, asked) else self._in_use(number, asked))
         stage("node-operations", self._operations)
-        stage("counters", self._charged)
+        stage("counters", lambda number: None if self._never(number, asked) else self._charged(number))
         stage("taints", lambda number: self._taints(number, asked))
         stage("capacity", lambda number: self._capacity(number, asked))
         for index, constraint in enumerate(asked.claim.spec.devices.constraints):
@@ -261,29 +262,31 @@ class _Surveyor:
         if isinstance(found, CapacityFault):
             return Loss(candidate.id, "capacity-policy", str(found))
         if isinstance(found, Unfit):
-            want = None if found.want is None else _as_written(found.want, asked, found.capacity)
             if found.code == "capacity-missing":
-                text = f"has no capacity {found.capacity}"
-            else:
-                text = f"the request policy of capacity {found.capacity} does not allow {want}"
-            return Loss(candidate.id, found.code, text, capacity=found.capacity, want=want)
-        held = self.devices.taken(candidate)
+                return Loss(candidate.id, found.code, f"has no capacity {found.capacity}", capacity=found.capacity)
+            want = None if found.want is None else _as_written(found.want, asked, found.capacity)
+            text = f"the request policy of capacity {found.capacity} does not allow {want}"
+            return self._scarce(candidate, found.code, found.capacity, want, text)
         for (name, amount), left in zip(found.items(), self.devices.free[number], strict=True):
-            if nano(amount) <= left:
-                continue
-            total = candidate.device.capacity[name].value
-            free = total - held[name] if name in held else total
-            want = _as_written(amount, asked, name)
-            return Loss(
-                candidate.id,
-                "capacity-short",
-                f"capacity {name}: wants {want}, {free} of {total} is free",
-                capacity=name,
-                want=want,
-                free=str(free),
-                total=str(total),
-            )
+            if nano(amount) > left:
+                return self._scarce(candidate, "capacity-short", name, _as_written(amount, asked, name))
         return None
+
+    def _scarce(
+        self, candidate: PoolDevice, code: LossCode, capacity: str, want: str | None, message: str | None = None
+    ) -> Loss:
+        """The loss of a device by the amount of a capacity, with what it has."""
+        total = candidate.device.capacity[capacity].value
+        held = self.devices.taken(candidate)
+        free = total - held[capacity] if capacity in held else total
+        message = message or f"capacity {capacity}: wants {want}, {free} of {total} is free"
+        of = {"capacity": capacity, "want": want, "free": str(free), "total": str(total)}
+        return Loss(candidate.id, code, message, **of)
+
+    def _never(self, number: int, asked: Asked) -> bool:
+        """True for a device that cannot serve the request whoever holds it: who does is beside the point then."""
+        wanted = asked.capacity if self.devices.consumable else None
+        return bool(wanted) and isinstance(self.devices.consumed(wanted, number, id(asked.spec)), Unfit)
 
     def _has_attribute(self, number: int, attribute: str, asked: Asked) -> Loss | None:
         candidate = self.devices.candidate(number)

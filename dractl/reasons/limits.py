@@ -228,8 +228,8 @@ class ClaimLimit(OfRequests, frozen=True, kw_only=True):
     have: int = 32
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        wants = names.among(self.requests) if self.requests else "the requests"
-        return f"claim {self.claim}: {wants} want {self.want or 'too many'} devices, and a claim can have {self.have}"
+        wants = f"{names.requests(self.requests)} want{'s' * (len(self.requests) == 1)}"
+        return f"claim {self.claim}: {wants} {self.want or 'too many'} devices, and a claim can have {self.have}"
 
 
 def drivers_named(device_class: DeviceClass) -> frozenset[str]:

@@ -349,6 +349,37 @@ def test_the_most_that_a_request_policy_allows_is_offered(
     assert titles(answer) == [f"lower bandwidth of request r from 9G to {most}"]
 
 
+def shared_port(used: str) -> tuple[dict[str, Any], ...]:
+    """A port of 10G, of which another claim has a share."""
+    policy = {"default": "1G", "validRange": {"min": "1G", "max": "8G", "step": "3G"}}
+    port = {"name": "eth0", "allowMultipleAllocations": True}
+    port["capacity"] = {"bandwidth": {"value": "10G", "requestPolicy": policy}}
+    status = allocation("node-1", ("dra.net", "eth0"), pod="other")
+    status["allocation"]["devices"]["results"][0] |= {"shareID": "s", "consumedCapacity": {"bandwidth": used}}
+    return NIC, node("node-1"), slice_of("dra.net", "node-1", port), claim("other", status=status)
+
+
+@pytest.mark.parametrize(("asked", "most"), [("9G", "4G"), ("8G", "4G"), ("7G", "4G")])
+def test_the_most_that_is_free_and_allowed_is_offered(asked: str, most: str) -> None:
+    """Of 10G 4G are used: 6G are free, and the policy allows 1G, 4G and 7G."""
+    wants = claim("c", request("r", "dranet", capacity={"requests": {"bandwidth": asked}}))
+    assert titles(explain("c", *shared_port("4G"), wants)) == [f"lower bandwidth of request r from {asked} to {most}"]
+
+
+def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
+    """Whoever holds devices that lack it is beside the point; a name that is nothing like it is not what was meant."""
+    wants = claim("c", request("r", "dranet", capacity={"requests": {"vram": "1"}}))
+    held = allocation("node-2", ("dra.net", "eth0"), pod="x")
+    port = device("eth0")
+    port["capacity"] = {"bandwidth": {"value": "10G"}}
+    whole = (node("node-2"), slice_of("dra.net", "node-2", port), claim("whole", status=held))
+    answer = explain("c", *shared_port("1G"), *whole, wants)
+    assert [reason.code for reason in answer.reasons] == ["capacity-missing"]
+    assert titles(answer) == ["remove capacity vram from request r"]
+    close = claim("c", request("r", "dranet", capacity={"requests": {"bandwith": "1G"}}))
+    assert titles(explain("c", *shared_port("1G"), close))[0] == "rename capacity bandwith of request r to bandwidth"
+
+
 def test_where_it_fits_nothing_is_to_be_changed() -> None:
     condition = {
         "type": "PodScheduled",

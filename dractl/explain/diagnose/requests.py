@@ -268,7 +268,6 @@ def _capacity(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
         known = dict(Counter(n for d in devices for n in case.capacities(d)))
         domain, _, short = name.rpartition("/")
         near = selectors.nearest_name(domain, short, known)
-        near = near or next(iter(known), None)
         return CapacityMissing(
             **_where(request),
             capacity=name,

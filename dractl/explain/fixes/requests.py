@@ -20,6 +20,7 @@ from dractl.reasons.pools import NoSlicesForDriver
 from dractl.reasons.selectors import SelectorFalse
 from dractl.reasons.workloads import OwnReplicas
 
+_AMOUNTS = 4  # of one capacity that are tried
 _MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 
 
@@ -160,33 +161,33 @@ def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:
 @fix_once_for(Cause)
 def capacities(problem: Problem) -> Iterator[Candidate]:
     """The amount that is free, or that the devices' policy allows."""
-    best: dict[tuple[RequestRef, str], tuple[int, str]] = {}
+    found: dict[tuple[RequestRef, str], dict[str, Quantity]] = {}
     for _, survey in problem.requests():
         for loss in (loss for stage in survey.stages for loss in stage.lost):
             if loss.capacity is None or loss.code == "capacity-missing":
                 continue
-            most = None
-            if loss.code == "capacity-policy":
-                most = _most_allowed(problem.case.policy(loss.device, loss.capacity))
-            elif loss.free is not None:
-                most = Quantity.parse(loss.free)
-            if most is not None and most.sign() > 0:
-                key = survey.ref, loss.capacity
-                best[key] = max(best.get(key, (0, "")), (most.milli_value(), str(most)))
-    for (ref, capacity), (_, amount) in best.items():
+            policy = problem.case.policy(loss.device, loss.capacity)
+            limits = [None if loss.free is None else Quantity.parse(loss.free)]
+            limits += [None] if loss.code == "capacity-policy" else []
+            for most in (_most_allowed(policy, limit) for limit in dict.fromkeys(limits)):
+                if most is not None and most.sign() > 0:
+                    found.setdefault((survey.ref, loss.capacity), {})[str(most)] = most
+    for (ref, capacity), amounts in found.items():
         written = problem.written(ref)
         if written is None:
             continue
         asked = written.part.capacity
-        title = f"ask for {amount} of {capacity} instead of the whole device in {problem.called(ref)}"
-        if capacity in asked:
-            title = f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
-        yield Candidate(
-            title,
-            (written.put("capacity", "requests", capacity, value=amount),),
-            Slot(Topic.CAPACITY, f"{ref!r} {capacity}"),
-            Preference.LESS,
-        )
+        for degree, amount in enumerate(sorted(amounts, key=lambda text: amounts[text], reverse=True)[:_AMOUNTS]):
+            title = f"ask for {amount} of {capacity} instead of the whole device in {problem.called(ref)}"
+            if capacity in asked:
+                title = f"lower {capacity} of {problem.called(ref)} from {asked[capacity]} to {amount}"
+            yield Candidate(
+                title,
+                (written.put("capacity", "requests", capacity, value=amount),),
+                Slot(Topic.CAPACITY, f"{ref!r} {capacity}"),
+                Preference.LESS,
+                degree=degree,
+            )
 
 
 @fix_for(CapacityMissing)
@@ -198,11 +199,10 @@ def capacity_name(problem: Problem, cause: CapacityMissing) -> Iterator[Candidat
     slot = Slot(Topic.CAPACITY, f"{cause.request!r} {cause.capacity}")
     called = problem.called(cause.request)
     asked = dict(written.part.capacity)
-    names = [cause.nearest] if cause.nearest else []
-    for name in [*names, *(n.rpartition("/")[2] for n in cause.known)]:
-        changed = {(name if n == cause.capacity else n): amount for n, amount in asked.items()}
+    if cause.nearest is not None:
+        changed = {(cause.nearest if n == cause.capacity else n): amount for n, amount in asked.items()}
         yield Candidate(
-            f"rename capacity {cause.capacity} of {called} to {name}",
+            f"rename capacity {cause.capacity} of {called} to {cause.nearest}",
             (written.put("capacity", "requests", value=changed),),
             slot,
             Preference.CORRECT,
@@ -226,15 +226,17 @@ def without_gate(problem: Problem, cause: GateOff) -> Iterator[Candidate]:
         )
 
 
-def _most_allowed(policy: CapacityRequestPolicy | None) -> Quantity | None:
-    """The largest amount that a request policy allows; None where it names none."""
-    if policy is None:
-        return None
+def _most_allowed(policy: CapacityRequestPolicy | None, most: Quantity | None) -> Quantity | None:
+    """The largest amount up to ``most`` that a request policy allows; None where it allows none, or names no bound."""
+    if policy is None or (policy.valid_range is None and not policy.valid_values):
+        return most
     bounds = policy.valid_range
-    if bounds is None or bounds.max is None:
-        return max(policy.valid_values, default=None)
-    if bounds.min is None or bounds.step is None:
-        return bounds.max
+    if bounds is None:
+        return max((value for value in policy.valid_values if most is None or value <= most), default=None)
+    top = min((q for q in (bounds.max, most) if q is not None), default=None)
+    if top is None or bounds.min is None or bounds.step is None:
+        return top
     least, step = bounds.min.milli_value(), bounds.step.milli_value()
-    beyond = (bounds.max.milli_value() - least) % step if step else 0
-    return bounds.max - Quantity(beyond, -3, bounds.max.format)
+    beyond = (top.milli_value() - least) % step if step else 0
+    found = top - Quantity(beyond, -3, top.format)
+    return found if found >= bounds.min else None
