@@ -15,12 +15,13 @@ from dractl.lint.model import Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
 from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides
+from dractl.lint.repeated import advice_of
 from dractl.lint.selection import Selection
 from dractl.lint.verdict import verdict
 from dractl.manifests.markdown import SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import TriedDevices
@@ -85,9 +86,10 @@ def findings(
         subject = reading.subject if meant is None else manifest(meant)
         (patches if reading.patch else whole).append(Meant(subject, reading.number))
     others = Run([*beside, *(item.subject for item in whole)], terms.target, terms.devices)
+    silent: set[Hashable] = set()
     for group in _apart(whole, kustomizations):
         if _asked(group, around.files):
-            found += _advice(group, terms, kustomizations, others, around)
+            found += _advice(group, terms, kustomizations, others, around, silent)
     found += _advice_on_patches(patches, terms, kustomizations)
     return [item for item in found if item.finding.position.file not in around.files]
 
@@ -134,7 +136,12 @@ def _without_version_fix(placed: Placed) -> Placed:
 
 
 def _advice(
-    together: Sequence[Meant], terms: Terms, kustomizations: Kustomizations, others: Run, around: Around
+    together: Sequence[Meant],
+    terms: Terms,
+    kustomizations: Kustomizations,
+    others: Run,
+    around: Around,
+    silent: set[Hashable],
 ) -> list[Placed]:
     """The advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}
@@ -152,7 +159,8 @@ def _advice(
         evidence=around.evidence,
     )
     rules = [rule for rule in registry.checks(run) if terms.config.wants(rule.code)]
-    found = [(rule, advice) for rule in rules for advice in rule.advice(run) if not _hidden(advice, around.files)]
+    said = advice_of(run, rules, silent)
+    found = [(rule, advice) for rule, advice in said if not _hidden(advice, around.files)]
     known = _known(run) if any(rule.devices for rule, _ in found) else {}
     return [
         replace(
@@ -204,7 +212,7 @@ def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: K
     for patch in patches:
         others = Run([patch.subject], terms.target)
         alone = Around(Namespaces({}, frozenset()))
-        for placed in _advice([patch], replace(terms, devices=None), kustomizations, others, alone):
+        for placed in _advice([patch], replace(terms, devices=None), kustomizations, others, alone, set()):
             if placed.path[-1:] == ("expression",):
                 yield placed
 

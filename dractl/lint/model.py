@@ -101,7 +101,7 @@ class Run:
     ``applied_together``: a kustomization lists them. ``namespaces``: the names of those in the input. ``consumers``:
     programs besides kube-scheduler that read the claims. ``versions``: those of drivers, by name, where they are known.
     ``undecided``: files that may define anything once they are rendered or mended. ``evidence``: what other objects say
-    about drivers.
+    about drivers. ``whole``: the run of which these objects are a part, in which names are looked up.
     """
 
     def __init__(
@@ -117,7 +117,9 @@ class Run:
         versions: Mapping[str, str] = MappingProxyType({}),
         undecided: Sequence[str] = (),
         evidence: Evidence = Evidence(),  # noqa: B008 - a frozen value,
+        whole: Run | None = None,
     ) -> None:
+        self._whole = whole
         self.evidence = evidence
         self.undecided = undecided
         self.subjects = subjects
@@ -139,10 +141,22 @@ class Run:
     @cached_property
     def without_devices(self) -> Run:
         """The same objects, judged by what is known of drivers alone."""
+        return self._judging(self.subjects, None, None)
+
+    def only(self, subjects: Sequence[Manifest]) -> Run:
+        """Some of the objects, whose names mean what they mean among all."""
+        return self._judging(subjects, self.devices, self.whole)
+
+    @property
+    def whole(self) -> Run:
+        """The run of which this one judges only some objects, else itself."""
+        return self._whole or self
+
+    def _judging(self, subjects: Sequence[Manifest], devices: TriedDevices | None, whole: Run | None) -> Run:
         return Run(
-            self.subjects,
+            subjects,
             self.target,
-            None,
+            devices,
             self.others,
             applied_together=self.applied_together,
             namespaces=self.namespaces,
@@ -150,6 +164,7 @@ class Run:
             versions=self.versions,
             undecided=self.undecided,
             evidence=self.evidence,
+            whole=whole,
         )
 
     def of(self, kind: str) -> list[Manifest]:
@@ -158,7 +173,7 @@ class Run:
 
     def own(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind that have a name, among those that belong together."""
-        return self._names.get((kind, name), [])
+        return self.whole._names.get((kind, name), [])
 
     def anywhere(self, kind: str, name: str) -> list[Manifest]:
         """The objects of a kind that have a name, in the whole input."""
@@ -176,16 +191,17 @@ class Run:
 
     def device_class(self, name: str) -> Manifest | None:
         """The DeviceClass of that name: the last one of the run, else the only one elsewhere."""
-        if name not in self._classes:
+        known = self.whole._classes
+        if name not in known:
             found = self.named("DeviceClass", name)
-            self._classes[name] = found[-1] if found else None
-        return self._classes[name]
+            known[name] = found[-1] if found else None
+        return known[name]
 
     @cached_property
     def class_names(self) -> frozenset[str]:
         """The names for which :meth:`device_class` has a class."""
         elsewhere = self.others.of("DeviceClass") if self.others is not None else ()
-        names = {subject.name for subject in (*self.of("DeviceClass"), *elsewhere) if subject.name}
+        names = {subject.name for subject in (*self.whole.of("DeviceClass"), *elsewhere) if subject.name}
         return frozenset(name for name in names if self.device_class(name) is not None)
 
     def driver_of_class(self, name: str) -> str | None:

@@ -244,7 +244,7 @@ def driver(name: str | None) -> KnownDriver | None:
 def judged(run: Run, known: KnownDriver) -> KnownDriver:
     """A driver at the version that is stated for the run, else at that of its image in the input."""
     fact = facts.driver(known.name)
-    stated = run.versions.get(known.name) or _running(run).get(known.name)
+    stated = run.versions.get(known.name) or running_here(run.whole).get(known.name)
     if stated is None or (known.name not in run.versions and not fact.knows(stated)):
         return known
     at = fact.versions[fact.index(stated)]
@@ -252,7 +252,7 @@ def judged(run: Run, known: KnownDriver) -> KnownDriver:
 
 
 @lru_cache(1)  # every rule asks for the same run
-def _running(run: Run) -> dict[str, str]:
+def running_here(run: Run) -> dict[str, str]:
     """The versions of drivers whose images are in the input."""
     return running(subject.document.value for subject in run.subjects if subject.pods)
 
@@ -314,7 +314,7 @@ def wanted(run: Run, request: Request) -> Wanted | None:
 
     A class of the run takes precedence over one that a driver installs under that name.
     """
-    return _by_class(run)(request.device_class)
+    return _by_class(run.whole)(request.device_class)
 
 
 @lru_cache(1)  # every rule asks for the same run

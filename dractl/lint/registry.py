@@ -12,7 +12,8 @@ An "Example" that is a ``diff`` says "Use instead" too: what differs is marked, 
 Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the page is its docstring, and it has
 ``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
 ``FIELDS`` only if a claim or a class says one of them, with ``FOR`` only if one of these consumers of claims
-(:data:`CONSUMERS`) was named. What is about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is
+(:data:`CONSUMERS`) was named. With ``ALONE``, what it says of a claim or a class follows from its spec and from the
+classes that it names; it is not asked again about one that reads the same (:mod:`dractl.lint.repeated`). What is about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is
 imported where there is any; what loads CEL stands in ``selectors/`` or ``devices/``.
 """
 
@@ -75,6 +76,7 @@ class Rule(Struct, frozen=True):
     devices: bool = False
     fields: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
+    alone: bool = False
 
     @property
     def page(self) -> str | None:
@@ -142,6 +144,7 @@ def _of_module(path: Path) -> Rule:
         devices="devices" in folder,
         fields=getattr(module, "FIELDS", ("selectors",) if "selectors" in folder else ()),
         consumers=getattr(module, "FOR", ()),
+        alone=getattr(module, "ALONE", False),
     )
 
 

@@ -35,6 +35,7 @@ from dractl.objects import items
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -42,6 +42,7 @@ from dractl.objects import mapping, text
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
+ALONE = True
 FIELDS = ("constraints", "selectors", "attributes")
 _KNOWN = ", ".join(f"{STANDARD_DOMAIN}/{name}" for name in STANDARD)
 

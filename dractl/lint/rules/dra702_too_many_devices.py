@@ -36,6 +36,7 @@ from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("count",)
 MAX_DEVICES = 32
 

@@ -45,6 +45,7 @@ from dractl.objects import Constraint
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("distinctAttribute",)
 
 

@@ -42,6 +42,7 @@ from dractl.objects import items, mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("tolerations",)
 MAX_TOLERATIONS = 16
 

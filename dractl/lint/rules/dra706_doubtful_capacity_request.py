@@ -40,6 +40,7 @@ from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("capacity",)
 
 

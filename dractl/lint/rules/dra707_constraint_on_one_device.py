@@ -37,6 +37,7 @@ from dractl.lint.model import Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("constraints",)
 
 

@@ -38,6 +38,7 @@ from dractl.objects import Expression, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("firstAvailable",)
 
 

@@ -44,6 +44,7 @@ from dractl.objects import items, mapping, text
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("config",)
 
 

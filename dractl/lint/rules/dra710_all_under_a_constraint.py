@@ -38,6 +38,7 @@ from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("constraints",)
 
 

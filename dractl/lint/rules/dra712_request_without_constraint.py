@@ -40,6 +40,7 @@ from dractl.lint.model import Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("constraints",)
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # not for files without selectors
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 FIELDS = ("selectors", "constraints")
 
 

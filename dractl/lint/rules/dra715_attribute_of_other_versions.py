@@ -44,6 +44,7 @@ from dractl.lint.published import KnownDriver, Row, constrained, reads
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 FIELDS = ("selectors", "constraints")
 
 

@@ -49,6 +49,7 @@ from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("constraints",)
 
 _IDENTITY = ("gpu.nvidia.com/uuid", "dra.cpu/cpuID")

@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # not for files without selectors
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 FIELDS = ("config", "selectors")
 _MAX = 63  # DriverNameMaxLength
 

@@ -44,6 +44,7 @@ from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 FIELDS = ("selectors", "capacity")
 _BYTES = frozenset({"memory", "addressableMemory", "size"})  # of every known driver that publishes a capacity so named
 _LEAST = Quantity.parse("1Mi")

@@ -24,6 +24,7 @@ from dractl.objects import Constraint, Request
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 FIELDS = ("distinctAttribute",)
 MOST = 32  # devices that a request for all of them may get
 

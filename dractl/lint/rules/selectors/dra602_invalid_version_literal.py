@@ -42,6 +42,7 @@ from dractl.model import Version
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 
 def check(run: Run) -> Iterator[Advice]:

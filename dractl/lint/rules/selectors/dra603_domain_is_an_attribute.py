@@ -41,6 +41,7 @@ from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 
 def check(run: Run) -> Iterator[Advice]:

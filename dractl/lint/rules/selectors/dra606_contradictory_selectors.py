@@ -53,6 +53,7 @@ from dractl.objects import Expression
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 Value = tuple[str, Any]
 

@@ -59,6 +59,7 @@ from dractl.lint.model import Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 _ENDS = {
     "_==_": "== with a sum of quantities on the right is an error on every device",

@@ -46,6 +46,7 @@ from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 _WORDS = {"attributes": "attribute", "capacity": "capacity"}
 
 

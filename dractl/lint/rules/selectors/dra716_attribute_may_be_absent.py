@@ -47,6 +47,7 @@ from dractl.lint.published import Read, Row, pinned, reads
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 # Conditions that differ among the devices of one node; others are those of a driver's options.
 _VARIES = ("where ", "of PCI functions", "of virtual functions")

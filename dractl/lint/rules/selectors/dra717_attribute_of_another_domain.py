@@ -44,6 +44,7 @@ from dractl.lint.standard import meant_standard
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -48,6 +48,7 @@ from dractl.model import Device, Version
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 _SAMPLES: dict[str, Any] = {
     "string": "x", "int": 1, "bool": True, "version": "1.2.3", "strings": ["x"], "ints": [1]

@@ -51,6 +51,7 @@ from dractl.model.nearest import nearest
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 _PROFILE = re.compile(r"([1-8]c\.)?[1-8]g\.[0-9]+gb([+-](me|me\.all|gfx)(,(me|me\.all|gfx))*)*")
 _LIKE_PROFILE = re.compile(r"(?i)(?:mig[- ._]?)?([1-8])g[ ._-]?([0-9]+)\s*gb?")
 

@@ -48,6 +48,7 @@ from dractl.objects import Expression
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 
 def check(run: Run) -> Iterator[Advice]:

@@ -44,6 +44,7 @@ from dractl.lint.published import reads
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+ALONE = True
 
 
 def check(run: Run) -> Iterator[Advice]:
