@@ -13,8 +13,9 @@ Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``: the pag
 ``SEVERITY``, ``KINDS`` and ``check(run)``, which is called if the run holds an object of one of the kinds; with
 ``FIELDS`` only if a claim or a class says one of them, with ``FOR`` only if one of these consumers of claims
 (:data:`CONSUMERS`) was named. With ``ALONE``, what it says of a claim or a class follows from its spec and from the
-classes that it names; it is not asked again about one that reads the same (:mod:`dractl.lint.repeated`). What is about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is
-imported where there is any; what loads CEL stands in ``selectors/`` or ``devices/``.
+classes that it names; it is not asked again about one that reads the same (:mod:`dractl.lint.repeated`). What is
+about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is imported where there is any; what
+loads CEL stands in ``selectors/`` or ``devices/``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
