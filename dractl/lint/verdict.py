@@ -57,6 +57,8 @@ def verdict(
     faults = document.faults
     for round_ in range(_ROUNDS):
         violations = validate(draft.value, target, namespaces=namespaces, faults=faults)
+        if not violations:
+            break
         written = [replace(violation, path=draft.written(violation.path)) for violation in violations]
         for violation in merged(written, seen):
             if round_ and (draft.misses(violation) or (unserved and violation.rule in _OF_VERSIONS)):

@@ -29,6 +29,9 @@ class Chunk(Struct, frozen=True):
 
 def split(text: str) -> Iterator[Chunk]:
     """The documents of a stream, as YAMLReader.Read splits them: at lines that begin with ``---``."""
+    if "---" not in text:  # found a hundred times as fast as the beginnings of lines
+        yield Chunk(0, len(text))
+        return
     start, separator, separator_start = 0, None, 0
     for match in _SEPARATOR.finditer(text):
         yield Chunk(start, match.start(), separator, separator_start)

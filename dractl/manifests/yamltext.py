@@ -37,12 +37,13 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
     else together.
     """
     text = source.text
+    searched = not definitions and "CustomResourceDefinition" in text
     index = 0
     for chunk in split(text):
         body = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
         if chunk.separator is None and body is not None and body.end() == chunk.end:
             continue
-        if not definitions and chunk.separator is None and re.search(_DEFINITION, text[chunk.start : chunk.end]):
+        if searched and chunk.separator is None and re.search(_DEFINITION, text[chunk.start : chunk.end]):
             index += 1
             continue
         try:

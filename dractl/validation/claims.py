@@ -5,7 +5,6 @@ They follow validateDeviceClaim of kubernetes/kubernetes pkg/apis/resource/valid
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from hashlib import blake2b
 from itertools import chain, islice
 
 from msgspec import Struct
@@ -30,11 +29,6 @@ _OPAQUE = OpaqueRules("RC-26", "RC-27", "RC-28", "RC-29", "RC-30")
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
-_SOUND: set[tuple[bytes, Target]] = set()
-_MOST_SOUND = 10_000
-"""Specs without violations, by the digest of what they say and the release, and how many are remembered."""
-
-
 class _Claim(Struct, frozen=True):
     """Context of a claim for the rules about its parts."""
 
@@ -48,23 +42,7 @@ class _Claim(Struct, frozen=True):
 
 
 def spec(place: Place, target: Target) -> Iterator[Violation]:
-    """The spec of a claim. Many claims have the same, so one without violations is judged once, but for the parameters
-    of drivers, of any size and depth."""
-    if place.child("devices", "config").size:
-        yield from _spec(place, target)
-        return
-    known = blake2b(repr(place.value).encode(errors="surrogatepass"), digest_size=16).digest(), target
-    if known in _SOUND:
-        return
-    sound = True
-    for violation in _spec(place, target):
-        sound = False
-        yield violation
-    if sound and len(_SOUND) < _MOST_SOUND:
-        _SOUND.add(known)
-
-
-def _spec(place: Place, target: Target) -> Iterator[Violation]:
+    """The spec of a claim."""
     devices = place.child("devices")
     requests, constraints, config = (devices.child(name) for name in ("requests", "constraints", "config"))
     claim = _Claim(target, references(requests), _constrained(constraints), cost=[])

@@ -6,6 +6,7 @@ first half checks a string, the second turns faults into violations at a place.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from dractl.model.releases import Target
@@ -49,7 +50,8 @@ def _regex(message: str, expression: str, *examples: str) -> str:
     return f"{message} (e.g. {shown}regex used for validation is '{expression}')"
 
 
-def label_errors(text: str) -> list[str]:
+@lru_cache(4096)  # many objects have the same namespaces, requests and keys
+def label_errors(text: str) -> tuple[str, ...]:
     """RFC 1123 label: the names of requests, devices, counters and counter sets."""
     errors = []
     if length(text) > MAX_LABEL:
@@ -67,7 +69,7 @@ def label_errors(text: str) -> list[str]:
                     "123-abc",
                 )
             )
-    return errors
+    return tuple(errors)
 
 
 def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
@@ -96,7 +98,8 @@ def subdomain_errors(text: str, *, caseless: bool = False) -> list[str]:
     return errors
 
 
-def label_key_errors(text: str) -> list[str]:
+@lru_cache(4096)
+def label_key_errors(text: str) -> tuple[str, ...]:
     """Keys of labels, taints and tolerations, types of conditions: ``name`` or ``domain/name``."""
     wrong = _regex(
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric"
@@ -108,7 +111,7 @@ def label_key_errors(text: str) -> list[str]:
     )
     parts = text.split("/")
     if len(parts) > 2:
-        return [f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+        return (f"a valid label key {wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
     errors = []
     if len(parts) == 2:
         if not parts[0]:
@@ -122,7 +125,7 @@ def label_key_errors(text: str) -> list[str]:
         errors.append(f"name part must be no more than {MAX_LABEL} bytes")
     if not re.fullmatch(_KEY, name):
         errors.append(f"name part {wrong}")
-    return errors
+    return tuple(errors)
 
 
 def label_value_errors(text: str) -> list[str]:
@@ -162,7 +165,7 @@ def extended_resource_name_errors(text: str) -> list[str]:
         errors.append('must not have "kubernetes.io/" domain')
     if text.startswith("requests."):
         errors.append('must not have "requests." prefix')
-    return errors + label_key_errors(f"requests.{text}")
+    return [*errors, *label_key_errors(f"requests.{text}")]
 
 
 def label(rule: str, place: Place) -> Iterator[Violation]:

@@ -128,10 +128,10 @@ def _names(place: Place, *, template: bool) -> Iterator[Violation]:
     for name, amount, named in _amounts(place, template=template):
         if "/" in name:
             extended = is_native_resource(name) or is_extended_resource_name(name)
-            errors = label_key_errors(name) or ([] if extended else ["doesn't follow extended resource name standard"])
+            errors = label_key_errors(name) or (() if extended else ("doesn't follow extended resource name standard",))
         else:
             standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")
-            errors = [] if standard else ["must be a standard resource for containers"]
+            errors = () if standard else ("must be a standard resource for containers",)
         for error in errors:
             yield invalid("PC-15", amount, error, name, key=True, field=named.field)
 
@@ -141,7 +141,7 @@ def _names_of_the_whole(place: Place) -> Iterator[Violation]:
     for name, amount, _ in _amounts(place, template=True):
         errors = label_key_errors(name)
         if not errors and "/" not in name and name not in _SUPPORTED and name != "ephemeral-storage":
-            errors = [] if name.startswith("hugepages-") else ["must be a standard resource type or fully qualified"]
+            errors = () if name.startswith("hugepages-") else ("must be a standard resource type or fully qualified",)
         for error in errors:
             yield invalid("PC-15", amount, error, name, key=True)
         if not errors and "/" in name:

@@ -44,6 +44,7 @@ from dractl.validation.violation import Path
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "ResourceQuota", "")
+ALONE = True
 
 _GONE = {
     "imex.nvidia.com": "a ComputeDomain makes the template of the claim for its channels (class "
@@ -56,7 +57,7 @@ def check(run: Run) -> Iterator[Advice]:
     if run.devices is not None and run.devices.classes:
         return
     for subject, path, name, rest in _named(run):
-        if not name or name in classes() or run.named("DeviceClass", name):
+        if not name or name in classes() or run.device_class(name):
             continue
         if name in _GONE:
             yield Advice(

@@ -82,7 +82,7 @@ def check(run: Run) -> Iterator[Advice]:
     for claim in run.claims:
         for request in claim.alternatives:
             of_class = run.device_class(request.device_class)
-            if of_class is not None:
+            if of_class is not None and request.selectors:
                 passed = f"class {of_class.name} lets"
                 yield from _failing(run, drivers, claim.subject, of_class.selectors, request.selectors, passed)
 
