@@ -246,8 +246,9 @@ def _explain(error: Any, text: str, offset: int, end: int, shift: int) -> tuple[
         mark = error.context_mark  # at the end of the text nothing is visible: point at what was opened
         if mark is not None:
             offset = shift + mark.index
-        opened = max(text.rfind(bracket, 0, end) for bracket in "[{")
-        if hint is None and opened >= 0:
+        there = text[offset : offset + 1] in tuple("[{'\"")
+        opened = offset if there else max(text.rfind(bracket, shift, end) for bracket in "[{")
+        if opened >= 0:
             line, column = text.count("\n", 0, opened) + 1, opened - text.rfind("\n", 0, opened)
             hint = f"is {text[opened]} at {line}:{column} closed?"
     return problem, offset, hint

@@ -84,8 +84,6 @@ class ClaimsHeld(Struct, frozen=True):
         in_use: dict[Pool, frozenset[object]] = {}
         for value in claims.values():
             _, own, pools = known[id(value)]
-            if own is _NOTHING:
-                continue
             parts.append(own)
             for pool, used in pools.items():
                 in_use[pool] = in_use[pool] | used if pool in in_use else used

@@ -91,3 +91,15 @@ def test_a_pod_that_does_not_say_what_a_quota_limits_is_refused() -> None:
     assert place(subject(state, "template/one", "ml"), features).fits == 8
     ranged = state.replace("LimitRange", ("ml", "defaults"), {"kind": "LimitRange"})
     assert place(subject(ranged, "pod/user", "ml"), features).fits == 8
+
+
+def test_the_claims_that_a_copy_brings_along_are_charged() -> None:
+    """One that all copies share is there already; the scheduler makes one for each pod with an extended resource."""
+    counted = quota({"hard": {"count/resourceclaims.resource.k8s.io": "2"}})
+    shared = pod("user", {"name": "gpu", "resourceClaimName": "old"})
+    extended = pod("user", requests={"example.com/gpu": "1"})
+    there = claim("old", request("gpu", "gpu")), claim("older", request("gpu", "gpu"))
+    features = Features.for_release("1.37")
+    found = place(subject(fleet(GPU, counted, *there, shared), "pod/user", "ml"), features, most=3)
+    assert found.fits == 3
+    assert place(subject(fleet(EXTENDED, counted, extended), "pod/user", "ml"), features, most=3).fits == 2

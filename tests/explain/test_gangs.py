@@ -9,6 +9,8 @@ from dractl.capacity import Together, gangs
 from dractl.cluster.changes import apply
 from dractl.explain import Explainer, Question, explain_each
 from dractl.explain.around.each import without_question
+from dractl.scheduler.attempt import Scheduler
+from dractl.world import after
 from tests.capacity.test_gangs import NODES, ONE, USES, gang, podgroup, ring
 from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of
@@ -139,3 +141,18 @@ def test_groups_of_other_schedulers_are_left_alone() -> None:
     crd = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "spec": {"minMember": 8}}
     crd["metadata"] = {"name": "ring", "namespace": "ml"}
     assert asked(state_of(GPU, ONE, *NODES, crd, *pods), "w0").verdict == "allocatable"
+
+
+def test_a_gang_does_not_start_while_a_claim_of_another_pod_is_older_than_its_template() -> None:
+    """pkg/controller/resourceclaim makes the claim of a pod once: three devices, whatever the template says now."""
+
+    def runs(spec: dict[str, Any]) -> bool:
+        first, second = tried(2)
+        owner = [{"kind": "Pod", "name": "ring-1", "uid": ""}]
+        made = {**claim("ring-1-gpu", metadata={"ownerReferences": owner}), "spec": spec}
+        second["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": "ring-1-gpu"}]
+        state = state_of(GPU, ONE, *NODES, podgroup(gang(2)), first, second, made)
+        return after(Scheduler(state, Features.for_release("1.37")), (), ("ml", "ring-0")).runs
+
+    assert runs(ONE["spec"]["spec"])
+    assert not runs({"devices": {"requests": [request("gpu", "gpu", 3)]}})

@@ -49,11 +49,12 @@ def test_recorded_clusters(
     assert large == small
 
 
-@pytest.mark.parametrize("read", ["serial", "model", "taints", "capacity"])
+@pytest.mark.parametrize("read", ["serial", "model", "taints", "capacity", "pool"])
 def test_nodes_whose_devices_differ_in_one_thing(
     read: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the devices of node b have what the claim wants: they differ from those of node a in that alone."""
+    """Only the devices of node b have what the claim wants: they, or their pool, differ from those of node a in that
+    alone."""
 
     def device(name: str, *, right: bool) -> dict[str, Any]:
         model = "other" if read == "model" and not right else "gpu"
@@ -68,12 +69,14 @@ def test_nodes_whose_devices_differ_in_one_thing(
         "serial": f"device.attributes['{GPU}'].serial.startsWith('right')",
         "model": f"device.attributes['{GPU}'].model == 'gpu'",
         "taints": "true",
+        "pool": "true",
         "capacity": f"device.capacity['{GPU}'].memory.compareTo(quantity('40Gi')) >= 0",
     }[read]
     objects: list[Any] = []
     for node in "abc":
         objects.append({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
-        slice_ = {"driver": GPU, "nodeName": node, "pool": {"name": node, "generation": 1, "resourceSliceCount": 1}}
+        count = 2 if read == "pool" and node != "b" else 1  # one of two slices is missing
+        slice_ = {"driver": GPU, "nodeName": node, "pool": {"name": node, "generation": 1, "resourceSliceCount": count}}
         devices = [device(f"gpu-{n}", right=node == "b") for n in range(2)]
         meta = {"name": f"{node}-gpu"}
         objects.append(

@@ -364,3 +364,13 @@ def test_the_funnel_names_the_selector_and_the_attribute_that_devices_lack() -> 
         ("type == 'gpu'", 2, 2),
         (f"has {DRIVER}/root", 1, 2),
     ]
+
+
+def test_who_takes_what_a_fix_frees_is_named() -> None:
+    """kube-scheduler's queue: the pod of higher priority is tried first."""
+    closed = node("a", unschedulable=True), gpus("a", "gpu-0"), ONE
+    first = pod("first", {"name": "g", "resourceClaimTemplateName": "t"}, spec={"priority": 1000})
+    answer = explain("pod/p", GPU, *closed, waiting(), first)
+    said_of = "would not help: uncordon a: 1 pending pod of higher priority waits for the same: ml/first"
+    assert said_of in answer.notes
+    assert answer.fixes == ()

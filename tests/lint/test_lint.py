@@ -106,6 +106,7 @@ def test_each_issue_of_an_expression_has_its_place() -> None:
     for (message, place), name in zip(places, ("first", "second", "third"), strict=True):
         assert message.endswith(f"undeclared reference to '{name}'")
         assert lines[place.line - 1][place.column - 1 :].startswith(name)
+    assert [item["line"] for item in found.to_json()["related"]] == [place.line for _, place in places[1:]]
     assert number.message == "the expression must evaluate to bool or the unknown type, not int"
 
 

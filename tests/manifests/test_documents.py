@@ -307,3 +307,26 @@ def test_comments_that_are_not_those_of_ytt(read, text: str) -> None:
 def test_directives_of_terraform(read) -> None:
     (skipped,) = read("kind: ResourceClaim\nspec:\n%{ for r in requests ~}\n  a: ${r}\n%{ endfor ~}\n").skipped
     assert skipped.why == "a template, not YAML"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[1, 2", "is [ at 1:1 closed?"),
+        ("a: b\nc: {d: 1\n", "is { at 2:4 closed?"),
+        ("a: {b: [c]", "is { at 1:4 closed?"),
+        ("a: [b]\nc: 'd", "is ' at 2:4 closed?"),
+        ("a: [b]\n---\nc: {d: ", "is { at 3:4 closed?"),
+    ],
+)
+def test_what_is_open_at_the_end_is_named(read, text: str, hint: str) -> None:
+    (broken,) = read(text).broken
+    assert broken.hint == hint
+
+
+@pytest.mark.parametrize(("depth", "read_"), [(200, 1), (201, 0)])
+def test_two_hundred_levels_are_read(read, depth: int, read_: int) -> None:
+    """In a text whose brackets are counted one by one, since a line of it is long."""
+    inputs = read(f"a: {'[' * (depth - 1)}{'x' * 1_000}{']' * (depth - 1)}")
+    assert len(inputs.documents) == read_
+    assert [broken.message for broken in inputs.broken] == ["nested more than 200 levels deep"] * (1 - read_)

@@ -255,6 +255,27 @@ def test_bombs_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         load([str(write(tmp_path, "z.gz", gzip.compress(b"\0" * 2**22)))])
 
 
+def test_a_member_may_have_the_size_that_is_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = CLAIM % "a"
+    monkeypatch.setattr(archived, "MAX_FILE", len(text))
+    packed = write(tmp_path, "x.zip", zip_of({"a.yaml": text, "b.yaml": f"{text}#"}))
+    inputs = load([str(packed)])
+    assert (names(inputs), [skipped.file for skipped in inputs.skipped]) == (["a"], [f"{packed}/b.yaml"])
+
+
+def test_a_tar_from_before_posix(tmp_path: Path) -> None:
+    """Seventh Edition tar(5): no magic behind the checksum, which counts its own place as blanks."""
+    data = bytearray(tar_of({"a.yaml": CLAIM % "a"}, format=tarfile.USTAR_FORMAT))
+    data[257:512] = bytes(255)
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data[:512])
+    path = write(tmp_path, "x.tar.gz", gzip.compress(bytes(data)))
+    assert [document.file for document in load([str(path)]).documents] == [f"{path}/a.yaml"]
+    data[300] = 1  # another checksum
+    (broken,) = load([str(write(tmp_path, "y.gz", gzip.compress(bytes(data))))]).broken
+    assert broken.message.startswith("control characters are not allowed")
+
+
 def test_an_encrypted_member_is_skipped(tmp_path: Path) -> None:
     data = bytearray(zip_of({"a.yaml": CLAIM % "a"}))
     data[6] |= 1

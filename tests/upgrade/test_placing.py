@@ -11,7 +11,7 @@ from dractl.errors import UsageError
 from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import Compared, plan
 from dractl.upgrade.placing import difference, emptied, outcome, subjects
-from dractl.upgrade.upgrade import gates_of, path_of
+from dractl.upgrade.upgrade import gates_of, path_of, stored
 from tests.explain.cluster import allocation, claim, device, device_class, node, pod, request, slice_of, state_of
 
 BASE = (
@@ -184,3 +184,26 @@ def test_a_driver_without_a_slice_is_not_upgraded_and_that_is_said() -> None:
 def test_an_upgrade_goes_to_a_later_release_that_is_known(start: str, to: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         path_of(start, to)
+
+
+def test_slices_that_no_known_version_publishes_ask_for_the_present_one() -> None:
+    """None of them has an attribute of this name."""
+    slices = slice_of("gpu.nvidia.com", "node-1", device("gpu-0", type="gpu", colour="red"))
+    inputs = Compared((), state_of(*BASE, slices), versions={"gpu.nvidia.com": "0.4"})
+    with pytest.raises(UsageError, match=r"the slices of gpu\.nvidia\.com fit no version that dractl knows") as error:
+        plan(inputs, "1.35", "1.36")
+    assert error.value.hint == "write gpu.nvidia.com=PRESENT..0.4"
+
+
+def test_what_an_api_server_judges_of_a_cluster() -> None:
+    """Pods of a workload are made anew from its template, and a pod that runs is not made again."""
+    owned = pod("owned", metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "w"}]})
+    ran = pod("ran", status={"phase": "Running"}, spec={"nodeName": "node-1"})
+    web: dict[str, Any] = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+    }
+    web["spec"] = {"template": {"spec": pod("p")["spec"]}}
+    state = state_of(device_class("gpu", "true"), web, owned, ran, pod("waits"))
+    assert {item.value["metadata"]["name"] for item in stored(state)} == {"gpu", "web", "waits"}

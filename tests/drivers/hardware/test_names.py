@@ -12,6 +12,7 @@ from dractl.drivers import Options, names, render
 from dractl.drivers.hardware import machine, names as machines
 from dractl.drivers.hardware.described import load
 from dractl.drivers.hardware.products import find, mig_layouts, products
+from dractl.drivers.hardware.spec import parse
 from dractl.errors import InputError, UsageError
 from dractl.model.releases import Target
 from dractl.topology.standard_attributes import published
@@ -360,3 +361,13 @@ def test_virtual_functions_of_an_oracle_machine() -> None:
     assert found["oke.dra.net/shape"] == {"string": "BM.GPU.GB300.4"}
     assert [devices[f"pci-{root}-03-00-4"]["dra.net/numaNode"]["int"] for root in ("0002", "0010", "0012")] == [0, 1, 1]
     assert "dra.net/isSriovVf" not in devices["pci-0000-03-00-0"]
+
+
+@pytest.mark.parametrize(("line", "roots"), [("cpus=8", 1), ("nic", 1), ("8xH100,4xnic", 8), ("8xH100,roots=2", 2)])
+def test_a_line_has_as_many_roots_as_it_has_of_one_product(line: str, roots: int) -> None:
+    assert len(parse(line).roots) == roots
+
+
+def test_a_key_that_a_whole_machine_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"--hardware: unknown key 'cpu'; did you mean cpus\?"):
+        parse("p5.48xlarge,cpu=8")

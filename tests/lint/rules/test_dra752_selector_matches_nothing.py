@@ -75,3 +75,16 @@ def test_devices_take_nothing_from_what_is_known_without_them(expression: str, c
 def test_an_amount_is_said_in_the_unit_of_the_devices() -> None:
     (finding,) = on_a_dgx('device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("80Gi")) >= 0')
     assert finding.help == "memory: 81559Mi ×8; 80Gi is 81920Mi"
+
+
+@pytest.mark.parametrize(
+    ("expression", "help_"),
+    [
+        ('device.driver == "other.example.com"', "the drivers are gpu.example.com"),
+        ("device.attributes.size() == 5", "the drivers are gpu.example.com"),
+        ("device.allowMultipleAllocations", None),
+    ],
+)
+def test_without_a_value_the_drivers_are_named_where_they_decide(expression: str, help_: str | None) -> None:
+    (finding,) = found(expression)
+    assert finding.help == help_
