@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
@@ -70,6 +70,11 @@ class Attribute(Row, frozen=True, kw_only=True):
 
 class Capacity(Row, frozen=True, kw_only=True):
     """A capacity; the fields are those of an :class:`Attribute`."""
+
+    type: ClassVar[str] = "quantity"
+    values: ClassVar[tuple[str, ...]] = ()
+    values_since: ClassVar[dict[str, str]] = {}
+    list_with: ClassVar[str | None] = None
 
     name: str
     about: str

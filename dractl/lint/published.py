@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl import facts
-from dractl.facts import hardware, pack
+from dractl.facts import Attribute, Capacity, hardware, pack
 from dractl.facts.images import running
 from dractl.lint.advice import Advice
 from dractl.lint.finding import Confidence
@@ -23,49 +23,26 @@ if TYPE_CHECKING:  # not for files without selectors
     from dractl.cel.lookups import Lookup
 
 ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
-
-
-class Row(Struct, frozen=True):
-    """An attribute or a capacity that a driver publishes, by its full name.
-
-    ``since`` is the first version that publishes it, ``removed`` the first that does not. ``when`` says under which
-    condition a device has it; empty: always. ``devices`` are the values of the attribute ``type`` of those that have
-    it, empty: all. ``values`` are all the values that it can have; empty: any; ``values_since``: the first version of
-    those that came later. ``becomes_list``: with an option of the driver the value is a list.
-    """
-
-    name: str
-    type: str
-    since: str | None = None
-    removed: str | None = None
-    when: str = ""
-    devices: tuple[str, ...] = ()
-    values: tuple[str | int | bool, ...] = ()
-    becomes_list: bool = False
-    values_since: tuple[tuple[str, str], ...] = ()
+Row = Attribute | Capacity
 
 
 class KnownDriver(Struct, frozen=True):
-    """What is known of one driver. ``versions`` are in order; ``at`` is the one that is judged: the newest release,
-    unless another is ``stated``; ``tags`` are the git tags of releases, by version, ``seen`` the dates of versions that
-    are not released. Devices can have attributes that nobody knows if it is not ``complete``, or where somebody sets up
-    its ``extension``. ``unknown``: the stated version is newer than all that are known, so nothing is known to be
-    absent. ``read`` is the date of what is known."""
+    """What is known of one driver, by full names. ``at`` is the version that is judged: the newest release, unless
+    another is ``stated``. ``unknown``: the stated version is newer than all that are known, so nothing is known to be
+    absent."""
 
-    name: str
-    versions: tuple[str, ...]
+    fact: facts.Driver
+    attributes: dict[str, Attribute]
+    capacities: dict[str, Capacity]
     at: str
-    attributes: dict[str, Row]
-    capacities: dict[str, Row]
-    complete: bool
-    extension: str
-    tags: dict[str, tuple[str, ...]]
-    read: str
-    seen: dict[str, str]
     stated: str = ""
     unknown: bool = False
 
-    def rows(self, kind: str) -> dict[str, Row]:
+    @property
+    def name(self) -> str:
+        return self.fact.name
+
+    def rows(self, kind: str) -> Mapping[str, Row]:
         """``attributes`` or ``capacity``."""
         return self.attributes if kind == "attributes" else self.capacities
 
@@ -78,22 +55,25 @@ class KnownDriver(Struct, frozen=True):
         """The last release with an attribute that the judged version no longer has; None if that has it."""
         if row.removed is None or self._index(row.removed) > self._index(self.at):
             return None
-        last = self.versions[self._index(row.removed) - 1]
-        return self.tags.get(last, (last,))[-1]
+        return self._release(self.fact.versions[self._index(row.removed) - 1])
 
     def first_with(self, row: Row) -> str | None:
         """The first release with an attribute; None if all known versions up to its last have it."""
-        return None if row.since is None else self.tags.get(row.since, (row.since,))[0]
+        return None if row.since is None else self.fact.tags.get(row.since, (row.since,))[0]
+
+    def seen(self, version: str | None) -> str:
+        """The date of a version that is not released; empty for one that is."""
+        return next((one.seen for one in self.fact.releases if one.name == version), "")
 
     @property
     def newest(self) -> str:
         """The judged version: as it was stated, else the newest release."""
-        return self.stated or self.tags.get(self.at, (self.at,))[-1]
+        return self.stated or self._release(self.at)
 
     @property
     def known_to(self) -> str:
         """What an absence rests on: ``known to v0.5.1, read on 2026-11-22``."""
-        return f"known to {self.tags.get(self.at, (self.at,))[-1]}, read on {self.read}"
+        return f"known to {self._release(self.at)}, read on {self.fact.read}"
 
     def dated(self, help: str | None = None) -> str:  # noqa: A002
         """Advice about an absence, with what that rests on."""
@@ -106,7 +86,7 @@ class KnownDriver(Struct, frozen=True):
 
     def later_value(self, row: Row, value: str) -> str | None:
         """The first version that has a value, if the judged one does not have it yet."""
-        since = dict(row.values_since).get(value)
+        since = row.values_since.get(value)
         return since if since is not None and self._index(since) > self._index(self.at) else None
 
     def soften(self, advice: Advice) -> Advice:
@@ -116,8 +96,12 @@ class KnownDriver(Struct, frozen=True):
         words = f"; this is only {self.known_to}, and {self.stated} is newer"
         return replace(advice, message=advice.message + words, severity="info", confidence="possible", fix=None)
 
+    def _release(self, version: str) -> str:
+        """The last release of a version; the version itself if it has none."""
+        return self.fact.tags.get(version, (version,))[-1]
+
     def _index(self, version: str) -> int:
-        return self.versions.index(version)
+        return self.fact.versions.index(version)
 
 
 class Installed(Struct, frozen=True):
@@ -171,40 +155,9 @@ def drivers() -> dict[str, KnownDriver]:
 
 
 def _driver(known: facts.Driver) -> KnownDriver:
-    attributes = (
-        Row(
-            _full(known.name, row.name),
-            row.type,
-            row.since,
-            row.removed,
-            row.when,
-            row.devices,
-            row.values,
-            row.list_with is not None,
-            tuple(row.values_since.items()),
-        )
-        for row in known.attributes
-    )
-    capacities = (
-        Row(_full(known.name, row.name), "quantity", row.since, row.removed, row.when, row.devices)
-        for row in known.capacities
-    )
-    return KnownDriver(
-        known.name,
-        known.versions,
-        known.released,
-        {row.name: row for row in attributes},
-        {row.name: row for row in capacities},
-        known.complete,
-        known.extension,
-        known.tags,
-        known.read,
-        {one.name: one.seen for one in known.releases if one.seen},
-    )
-
-
-def _full(driver: str, name: str) -> str:
-    return name if "/" in name else f"{driver}/{name}"
+    attributes = {name: replace(row, name=name) for row in known.attributes for name in (known.full(row.name),)}
+    capacities = {name: replace(row, name=name) for row in known.capacities for name in (known.full(row.name),)}
+    return KnownDriver(known, attributes, capacities, known.released)
 
 
 @cache
@@ -243,9 +196,9 @@ def driver(name: str | None) -> KnownDriver | None:
 
 def judged(run: Run, known: KnownDriver) -> KnownDriver:
     """A driver at the version that is stated for the run, else at that of its image in the input."""
-    fact = facts.driver(known.name)
-    stated = run.versions.get(known.name) or running_here(run.whole).get(known.name)
-    if stated is None or (known.name not in run.versions and not fact.knows(stated)):
+    fact = known.fact
+    stated = run.versions.get(fact.name) or running_here(run.whole).get(fact.name)
+    if stated is None or (fact.name not in run.versions and not fact.knows(stated)):
         return known
     at = fact.versions[fact.index(stated)]
     return replace(known, at=at, stated=stated, unknown=fact.is_newer(stated))
@@ -269,7 +222,8 @@ def published_here(run: Run) -> dict[tuple[str, str], frozenset[object]]:
             device = mapping(mapping(item).get("basic")) or mapping(item)
             for kind in ("attributes", "capacity"):
                 for key, value in mapping(device.get(kind)).items():
-                    held = found.setdefault((name, _full(name, str(key))), set())
+                    full = str(key) if "/" in str(key) else f"{name}/{key}"
+                    held = found.setdefault((name, full), set())
                     held.update(one for one in mapping(value).values() if isinstance(one, str | int | bool))
     return {key: frozenset(values) for key, values in found.items()}
 

@@ -63,12 +63,12 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
-    which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on {driver.read}"
+    which = f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on {driver.fact.read}"
     if last is not None:
         return f"{driver.name} no longer publishes {row.name}: {last} was the last release with it; {which}", "warning"
     if driver.is_later(row):
         only = f"{driver.name} publishes {row.name} only from {driver.first_with(row)} on"
-        seen = driver.seen.get(row.since or "")
+        seen = driver.seen(row.since)
         if seen:
             return f"{only}, seen on {seen} and not released yet; {which}", "info"
         return f"{only}; {which}", "warning"

@@ -87,11 +87,11 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
         return None
     if item.attribute in driver.capacities:
         return f"{item.attribute} is a capacity of {driver.name}: constraints compare attributes", shared
-    if not driver.complete or domain.endswith(f".{driver.name}"):
+    if not driver.fact.complete or domain.endswith(f".{driver.name}"):
         return None
     if domain == driver.name and nearest_published("attributes", domain, name):
         return None  # DRA713
-    unless = f", unless {driver.extension} adds it" if driver.extension else ""
+    unless = f", unless {driver.fact.extension} adds it" if driver.fact.extension else ""
     message = f"no device for request {reference} has {item.attribute}: {driver.name} does not publish it{unless}"
     return message, driver.dated(shared)
 

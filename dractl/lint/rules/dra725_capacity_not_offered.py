@@ -53,24 +53,22 @@ def check(run: Run) -> Iterator[Advice]:
     if not run.target.enabled("DRAConsumableCapacity"):
         return  # the field is dropped: DRA802
     for selection in selections(run):
-        request, wanted = selection.request, selection.wanted
+        request, known = selection.request, selection.wanted.driver if selection.wanted else None
         requests = mapping(mapping(request.fields.get("capacity")).get("requests")) if request else {}
-        if not requests or request is None or wanted is None or not wanted.driver.complete or wanted.driver.extension:
+        if not requests or request is None or known is None or not known.fact.complete or known.fact.extension:
             continue
-        from dractl.drivers import find
-
-        domain = wanted.driver.name if run.target.has("capacity-names-of-driver") else None
-        rows = {row.name: row for row in find(wanted.driver.name).catalogue.capacities}
+        domain = known.name if run.target.has("capacity-names-of-driver") else None
+        rows = {row.name: row for row in known.fact.capacities}
         same = {without_domain(domain, name): row for name, row in rows.items()}
         written: dict[str, str] = {}
         for key in requests:
+            path = (*request.path, "capacity", "requests", key)
             first = written.setdefault(without_domain(domain, key), key)
             if first != key:
-                path = (*request.path, "capacity", "requests", key)
                 yield Advice(
                     selection.subject,
                     path,
-                    f"no device satisfies this: {first} and {key} are the same capacity of {wanted.driver.name}",
+                    f"no device satisfies this: {first} and {key} are the same capacity of {known.name}",
                     help="leave one of them out",
                     key=True,
                 )
@@ -79,13 +77,12 @@ def check(run: Run) -> Iterator[Advice]:
             if row is not None and not (row.devices and selection.types and not {*row.devices} & {*selection.types}):
                 continue
             meant = _meant(key, rows) if row is None else None
-            path = (*request.path, "capacity", "requests", key)
-            yield judged(run, wanted.driver).soften(
+            yield judged(run, known).soften(
                 Advice(
                     selection.subject,
                     path,
-                    f"no device satisfies this: {_why(wanted.driver.name, key, row, meant, selection.types)}",
-                    help=f"`dractl rule {wanted.driver.name}` lists what its devices have ({wanted.driver.known_to})",
+                    f"no device satisfies this: {_why(known.name, key, row, meant, selection.types)}",
+                    help=f"`dractl rule {known.name}` lists what its devices have ({known.known_to})",
                     key=True,
                     confidence="likely",
                     fix=Replacement(f"replace by {meant}", path, meant, key=True, safe=False) if meant else None,

@@ -71,11 +71,8 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
         return
     if domain not in drivers():
         return
-    from dractl.drivers import find
-
-    known = find(domain).catalogue
+    known, dated = drivers()[domain].fact, drivers()[domain].known_to
     taints = {taint.key: taint for taint in known.taints}
-    dated = drivers()[domain].known_to
     if key in taints:
         yield from _against(subject, path, toleration, domain, taints[key], f"{domain} is {dated}")
         return

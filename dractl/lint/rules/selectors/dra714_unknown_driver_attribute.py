@@ -60,9 +60,9 @@ def check(run: Run) -> Iterator[Advice]:
             message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
             if not any(sign in read.program.text for sign in ("||", " ? ")):  # else other conditions may decide
                 message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
-            added = driver.extension and lookup.kind == "attributes"
+            added = driver.fact.extension and lookup.kind == "attributes"
             advice = read.advice(
-                f"{message}, unless {driver.extension} adds it" if added else message,
+                f"{message}, unless {driver.fact.extension} adds it" if added else message,
                 help=f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them",
             )
             yield driver.soften(replace(advice, severity="info") if added and read.guarded else advice)
@@ -72,7 +72,7 @@ def _said_elsewhere(read: Read) -> bool:
     """What DRA701 and DRA713 report: names that are nearly others, and capacities that are taken for attributes; and
     what an administrator may have added."""
     lookup = read.lookup
-    if not read.driver.complete or read.guessed:
+    if not read.driver.fact.complete or read.guessed:
         return True
     if lookup.domain == STANDARD_DOMAIN:
         return meant_standard(lookup.domain, lookup.name or "") is not None

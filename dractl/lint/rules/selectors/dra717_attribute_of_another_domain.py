@@ -52,7 +52,7 @@ def check(run: Run) -> Iterator[Advice]:
         lookup, wanted = read.lookup, read.selection.wanted
         if wanted is None or lookup.domain in wanted.driver.domains or read.program.drivers - {wanted.driver.name}:
             continue
-        if not wanted.driver.complete or lookup.domain.endswith(f".{wanted.driver.name}"):
+        if not wanted.driver.fact.complete or lookup.domain.endswith(f".{wanted.driver.name}"):
             continue
         if "." not in lookup.domain or "/" in lookup.domain or meant_standard(lookup.domain, lookup.name or ""):
             continue  # DRA603, DRA604, DRA701
@@ -71,7 +71,7 @@ def check(run: Run) -> Iterator[Advice]:
             replace(
                 read.advice(
                     f"{message}: the selector {effect}"
-                    + (f", unless {known.extension} adds it" if known.extension else ""),
+                    + (f", unless {known.fact.extension} adds it" if known.fact.extension else ""),
                     help=f"its domains are {', '.join(sorted(known.domains))} ({read.driver.known_to})",
                 ),
                 offset=lookup.domain_start,

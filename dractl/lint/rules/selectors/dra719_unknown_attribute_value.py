@@ -82,7 +82,7 @@ def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
     value = str(literal.value)
     later = read.driver.later_value(row, value)
     if later is not None:
-        when = read.driver.seen.get(later)
+        when = read.driver.seen(later)
         since = f"{later} on{f', seen on {when} and not released yet' if when else ''}"
         message = f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
         yield replace(_placed(read, literal, None)(message, help=None), severity="info" if when else None)

@@ -226,8 +226,8 @@ def _values(selection: Selectors, expression: Expression, program: Program) -> I
         return
     for part in program.conjuncts:
         inside = [found for found in program.lookups if part.start <= found.start and found.end <= part.end]
-        rows = {known.attributes.get(found.full_name) for found in inside if found.kind == "attributes"}
-        row = next(iter(rows)) if len(rows) == 1 else None
+        names = {found.full_name for found in inside if found.kind == "attributes"}
+        row = known.attributes.get(names.pop()) if len(names) == 1 else None
         if row is None or not row.values or row.type != "string":
             continue
         condition = reading(part.text)

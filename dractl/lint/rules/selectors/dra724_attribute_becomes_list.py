@@ -53,7 +53,7 @@ def check(run: Run) -> Iterator[Advice]:
     for read in reads(run):
         row = read.row
         for found in read.program.comparisons:
-            if row is not None and row.becomes_list and found.lookup == read.lookup:
+            if row is not None and row.list_with and found.lookup == read.lookup:
                 yield replace(
                     read.advice(
                         f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
