@@ -12,6 +12,7 @@ from dractl.cli import common, completing, driver_options, published, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
 from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.hardware import as_node, machine
+from dractl.drivers.registry import ONLY_NAMED
 from dractl.errors import InputError, UsageError
 from dractl.manifests import load
 from dractl.model import Target
@@ -19,6 +20,7 @@ from dractl.report import hardware_list, objects, render_diff
 from dractl.topology.machine import Machine
 
 FORMATS = ("yaml", "json")
+_EXAMPLE = ".example.com"
 
 Output = Annotated[str, common.output_option(FORMATS)]
 Driver = Annotated[
@@ -27,8 +29,8 @@ Driver = Annotated[
         "--driver",
         metavar="NAME,...",
         help="Drivers to render; default: all whose hardware is present. Rendered only when named: "
-        "sriovnetwork.k8snetworkplumbingwg.io, dra.memory, dra.nvme, hami-core-gpu.project-hami.io and the example "
-        "drivers gpu.example.com, net.example.com, cpu.example.com.",
+        f"{', '.join(one for one in ONLY_NAMED if not one.endswith(_EXAMPLE))} and the example drivers "
+        f"{', '.join(one for one in ONLY_NAMED if one.endswith(_EXAMPLE))}.",
         autocompletion=completing.comma_list(completing.drivers),
     ),
 ]

@@ -39,16 +39,14 @@ _MODULES = {
 }
 
 # Drivers that few nodes run although most have the hardware, that show nothing without policies, or need no hardware.
-_ONLY_NAMED = frozenset(
-    {
-        "sriovnetwork.k8snetworkplumbingwg.io",
-        "dra.memory",
-        "dra.nvme",
-        "hami-core-gpu.project-hami.io",
-        "gpu.example.com",
-        "net.example.com",
-        "cpu.example.com",
-    }
+ONLY_NAMED = (
+    "sriovnetwork.k8snetworkplumbingwg.io",
+    "dra.memory",
+    "dra.nvme",
+    "hami-core-gpu.project-hami.io",
+    "gpu.example.com",
+    "net.example.com",
+    "cpu.example.com",
 )
 
 
@@ -59,7 +57,7 @@ def names() -> tuple[str, ...]:
 
 def by_default() -> tuple[str, ...]:
     """The drivers that are rendered if none is named."""
-    return tuple(name for name in _MODULES if name not in _ONLY_NAMED)
+    return tuple(name for name in _MODULES if name not in ONLY_NAMED)
 
 
 @cache

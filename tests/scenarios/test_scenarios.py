@@ -1,6 +1,10 @@
 """One folder for each complaint that reached the trackers of Kubernetes and its drivers: in ``objects.yaml`` what a
 cluster holds then, in ``expected.yaml`` what the answer must say; ``network.yaml`` are pools of network devices.
 
+The letter says what the complaint is about, the number is the next free one: A a class, template, claim or driver that
+is missing, B selectors and constraints, C taints, D pools and slices, E what others hold, quotas and limits, F the
+search, feature gates and races, G the pod and its nodes, H devices of no single node.
+
 ``subject`` (with ``namespace``) is asked about, for ``release`` with ``gates``, on ``node`` alone if one is given.
 ``reason`` is the first reason, or one of ``also`` is; ``nodes`` gives the first reason of single nodes, ``verdict`` the
 verdict where there is no reason. ``names`` must be named. ``fix`` is the shape of one fix that is printed: keys and
