@@ -11,7 +11,8 @@ from dractl.cel.ast import Call, Checked, Comprehension, Ident, Node, Select
 from dractl.cel.declarations import Declarations
 from dractl.cel.device import DeviceLike, View
 from dractl.cel.evaluation import Frame, Run, build, frame
-from dractl.cel.functions import conversion
+from dractl.cel.functions.time import duration_text, timestamp_text
+from dractl.cel.numbers import format_double
 from dractl.cel.spans import Spans
 from dractl.cel.values import Aborted, CelError
 from dractl.model import Quantity, Version
@@ -120,7 +121,7 @@ def show(value: Any) -> str:
         case v.Uint():
             return f"{int(value)}u"
         case int() | float():
-            return conversion.double_to_string(value) if isinstance(value, float) else str(value)
+            return format_double(value) if isinstance(value, float) else str(value)
         case str():
             return quoted(value)
         case bytes():
@@ -139,9 +140,9 @@ def show(value: Any) -> str:
         case v.TypeValue():
             return value.name
         case v.Duration():
-            return f'duration("{conversion.duration_to_string(value)}")'
+            return f'duration("{duration_text(value.nanoseconds)}")'
         case v.Timestamp():
-            return f'timestamp("{conversion.timestamp_to_string(value)}")'
+            return f'timestamp("{timestamp_text(value)}")'
         case v.IP():
             return f'ip("{value.address}")'
         case v.CIDR():

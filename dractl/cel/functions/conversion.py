@@ -1,6 +1,8 @@
 """Type conversions: ConvertToType of common/types."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from dractl.cel import values as v
 from dractl.cel.functions.registry import overload
@@ -14,6 +16,18 @@ _FALSE = {"0", "f", "F", "FALSE", "false", "False"}
 
 def _failed(source: str, target: str) -> CelError:
     return CelError(f"type conversion error from '{source}' to '{target}'")
+
+
+def _parsed(parse: Callable[[str], Any], target: str, made: Callable[[Any], Any] | None = None) -> Callable[[str], Any]:
+    """The conversion of a text: what ``parse`` reads, as ``made`` has it. ``target`` is upstream's name of the type."""
+
+    def convert(text: str) -> Any:
+        found = parse(text)
+        if found is None:
+            raise _failed("string", target)
+        return found if made is None else made(found)
+
+    return convert
 
 
 for _name, _type in (
@@ -44,12 +58,7 @@ overload("int64_to_double", int)(float)
 overload("uint64_to_double", Uint)(float)
 
 
-@overload("string_to_double", str)
-def string_to_double(text: str) -> float:
-    number = parse_double(text)
-    if number is None:
-        raise _failed("string", "double")
-    return number
+overload("string_to_double", str)(_parsed(parse_double, "double"))
 
 
 @overload("double_to_int64", float)
@@ -66,14 +75,7 @@ def uint_to_int(number: Uint) -> int:
     return int(number)
 
 
-@overload("string_to_int64", str)
-def string_to_int(text: str) -> int:
-    number = parse_int(text)
-    if number is None:
-        raise _failed("string", "int")
-    return number
-
-
+overload("string_to_int64", str)(_parsed(parse_int, "int"))
 overload("duration_to_int64", Duration)(lambda duration: duration.nanoseconds)
 overload("timestamp_to_int64", Timestamp)(lambda timestamp: timestamp.nanoseconds // v.GIGA)
 
@@ -92,17 +94,10 @@ def int_to_uint(number: int) -> Uint:
     return Uint(number)
 
 
-@overload("string_to_uint64", str)
-def string_to_uint(text: str) -> Uint:
-    number = parse_uint(text)
-    if number is None:
-        raise _failed("string", "uint")
-    return Uint(number)
+overload("string_to_uint64", str)(_parsed(parse_uint, "uint", Uint))
 
 
-@overload("bool_to_string", bool)
-def bool_to_string(value: bool) -> str:
-    return "true" if value else "false"
+bool_to_string = overload("bool_to_string", bool)(lambda value: "true" if value else "false")
 
 
 @overload("bytes_to_string", bytes)
@@ -113,31 +108,12 @@ def bytes_to_string(value: bytes) -> str:
         raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-@overload("double_to_string", float)
-def double_to_string(number: float) -> str:
-    return format_double(number)
-
-
+overload("double_to_string", float)(format_double)
 overload("int64_to_string", int)(str)
 overload("uint64_to_string", Uint)(str)
-
-
-@overload("duration_to_string", Duration)
-def duration_to_string(duration: Duration) -> str:
-    return duration_text(duration.nanoseconds)
-
-
-@overload("timestamp_to_string", Timestamp)
-def timestamp_to_string(timestamp: Timestamp) -> str:
-    return timestamp_text(timestamp)
-
-
-@overload("string_to_duration", str)
-def string_to_duration(text: str) -> Duration:
-    nanoseconds = parse_duration(text)
-    if nanoseconds is None:
-        raise _failed("string", "google.protobuf.Duration")
-    return Duration(nanoseconds)
+duration_to_string = overload("duration_to_string", Duration)(lambda duration: duration_text(duration.nanoseconds))
+overload("timestamp_to_string", Timestamp)(timestamp_text)
+overload("string_to_duration", str)(_parsed(parse_duration, "google.protobuf.Duration", Duration))
 
 
 @overload("int64_to_duration", int)
@@ -146,13 +122,8 @@ def int_to_duration(_: int) -> Duration:
     raise _failed("int", "google.protobuf.Duration")
 
 
-@overload("string_to_timestamp", str)
-def string_to_timestamp(text: str) -> Timestamp:
-    parsed = parse_timestamp(text)
-    if parsed is None:
-        raise _failed("string", "google.protobuf.Timestamp")
-    return v.timestamp(*parsed)
-
-
+overload("string_to_timestamp", str)(
+    _parsed(parse_timestamp, "google.protobuf.Timestamp", lambda parsed: v.timestamp(*parsed))
+)
 overload("int64_to_timestamp", int)(lambda seconds: v.timestamp(seconds * v.GIGA))
 overload("type", object)(lambda value: TypeValue(v.type_name(value)))

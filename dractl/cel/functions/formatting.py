@@ -10,6 +10,8 @@ from msgspec import Struct
 from dractl.cel import values as v
 from dractl.cel.functions import conversion as c
 from dractl.cel.functions.registry import overload
+from dractl.cel.functions.time import timestamp_text
+from dractl.cel.numbers import format_double
 from dractl.cel.values import CelError, Duration, Timestamp, TypeValue, Uint
 from dractl.model.go import quoted
 
@@ -161,8 +163,8 @@ def _text(value: Any) -> str:
         bool: c.bool_to_string,
         int: str,
         Uint: str,
-        float: c.double_to_string,
-        Timestamp: c.timestamp_to_string,
+        float: format_double,
+        Timestamp: timestamp_text,
         Duration: c.duration_to_string,
         bytes: c.bytes_to_string,
     }

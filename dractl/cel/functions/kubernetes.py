@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from dractl.cel.functions.network import url
-from dractl.cel.functions.registry import OVERLOADS, Overload, overload
+from dractl.cel.functions.registry import OVERLOADS, Overload, accepts, overload
 from dractl.cel.values import NONE, CelError, NamedFormat, Optional, Sum
 from dractl.model import Quantity, Version
 
@@ -25,13 +25,7 @@ def quantity(text: str) -> Quantity:
         raise CelError(str(error)) from None
 
 
-@overload("is_quantity_string", str)
-def is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except ValueError:
-        return False
-    return True
+overload("is_quantity_string", str)(accepts(quantity))
 
 
 def parse_quantity(text: str) -> Quantity:
@@ -78,14 +72,8 @@ def semver(text: str, normalize: bool = False) -> Version:
         raise CelError(str(error)) from None
 
 
-@overload("is_semver_string", str)
-@overload("is_semver_string_bool", str, bool)
-def is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        semver(text, normalize)
-    except CelError:
-        return False
-    return True
+overload("is_semver_string", str)(accepts(semver))
+overload("is_semver_string_bool", str, bool)(accepts(semver))
 
 
 def _normalized(text: str) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from dractl.cel.functions.registry import overload
+from dractl.cel.functions.registry import accepts, overload
 from dractl.cel.values import CIDR, IP, URL, CelError, no_overload
 from dractl.model.go import quoted
 
@@ -113,15 +113,7 @@ def _mapped(address: Address) -> bool:
     return getattr(address, "ipv4_mapped", None) is not None
 
 
-@overload("is_ip", str)
-def is_ip(text: str) -> bool:
-    try:
-        ip(text)
-    except CelError:
-        return False
-    return True
-
-
+overload("is_ip", str)(accepts(ip))
 overload("ip_is_canonical", str)(lambda text: str(ip(text).address) == text)
 overload("ip_to_string", IP)(lambda value: str(value.address))
 overload("ip_family", IP)(lambda value: value.address.version)
@@ -182,15 +174,7 @@ def _parse_cidr(text: str) -> CIDR:
     return CIDR(address, int(bits))
 
 
-@overload("is_cidr", str)
-def is_cidr(text: str) -> bool:
-    try:
-        cidr(text)
-    except CelError:
-        return False
-    return True
-
-
+overload("is_cidr", str)(accepts(cidr))
 overload("cidr_to_string", CIDR)(lambda value: f"{value.address}/{value.length}")
 overload("cidr_ip", CIDR)(lambda value: IP(value.address))
 overload("cidr_prefix_length", CIDR)(lambda value: value.length)

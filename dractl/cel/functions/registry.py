@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from dractl.cel.values import CelError
+
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
@@ -30,3 +32,16 @@ def overload(name: str, *operands: type | ListOf) -> Callable[[Run], Run]:
         return run
 
     return register
+
+
+def accepts(parse: Callable[..., object]) -> Callable[..., bool]:
+    """True for operands that ``parse`` does not refuse."""
+
+    def test(*operands: Any) -> bool:
+        try:
+            parse(*operands)
+        except CelError:
+            return False
+        return True
+
+    return test

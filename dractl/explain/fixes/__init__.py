@@ -3,7 +3,7 @@
 :mod:`registry` says which makers are for which causes; importing the modules below registers them.
 """
 
-from dractl.explain.fixes import (
+from dractl.explain.fixes import (  # noqa: F401
     constraints,
     expressions,
     extended,
@@ -22,21 +22,4 @@ from dractl.explain.fixes import (
 from dractl.explain.fixes.candidates import Candidate, Problem
 from dractl.explain.fixes.search import Found, corrections, find_fixes
 
-MAKERS = (
-    constraints,
-    expressions,
-    extended,
-    gangs,
-    holders,
-    limits,
-    nodes,
-    objects,
-    replicas,
-    requests,
-    rollouts,
-    settings,
-    slices,
-    taints,
-)
-
-__all__ = ["MAKERS", "Candidate", "Found", "Problem", "corrections", "find_fixes"]
+__all__ = ["Candidate", "Found", "Problem", "corrections", "find_fixes"]
