@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from dractl.alignment import uses
+from dractl.alignment import Alignment, uses
+from dractl.alignment.improvement import candidates
+from dractl.alignment.quality import Improvement
 from dractl.allocation import Features
 from dractl.cluster import ClusterState, sources
 from dractl.cluster.rights import Rights, Unread
@@ -178,3 +180,15 @@ def test_more_devices_than_any_node_has_are_not_compared() -> None:
 def test_a_device_that_is_held_twice_is_one_device() -> None:
     found = alignments(cluster("dgx-h100", holding("c", "n", gpu=["gpu-0", "gpu-0"])))[GPU_GPU]
     assert found.levels == {"X": 1}
+
+
+def test_requests_of_unequal_numbers_are_constrained_as_a_whole() -> None:
+    """Two requests for GPUs and one for a NIC make no pairs."""
+    asked = claim("c", request("a", "gpu"), request("b", "gpu"), request("n", "nic"))
+    found = [one for one, _ in candidates(asked, [["a", "b"], ["n"]])]
+    assert found == [Improvement(ROOT, ("a", "b", "n")), Improvement(NUMA, ("a", "b", "n"))]
+
+
+@pytest.mark.parametrize(("share", "best"), [(None, False), ((1, 1), True), ((0.5, 1), False)])
+def test_an_alignment_is_the_best_if_no_pair_could_be_nearer(share: Any, best: bool) -> None:
+    assert Alignment(("gpu", "nic"), (), {}, share=share).best is best

@@ -896,3 +896,44 @@ def test_who_runs_first_after_a_change_is_said() -> None:
     answer = explain("pod/p", GPU, cordoned, gpus("node-1", "gpu-0", "gpu-1"), ONE, waiting(), other)
     (uncordon,) = [fix for fix in answer.fixes if fix.title.startswith("uncordon")]
     assert "pod ml/first runs before it" in uncordon.effect
+
+
+def test_of_slices_that_a_newer_one_announces_none_is_deleted() -> None:
+    """The driver is between two publications: each slice says another number."""
+    old, new = gpus("node-1", "gpu-0"), gpus("node-1", "gpu-1")
+    old["metadata"] = {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    new["metadata"] = {"name": "new", "creationTimestamp": "2026-02-01T00:00:00Z"}
+    new["spec"]["pool"]["resourceSliceCount"] = 2
+    answer = explain("pod/p", GPU, node("node-1"), old, new, ONE, waiting())
+    assert "is published twice" in answer.headline
+    assert answer.fixes == ()
+
+
+@pytest.mark.parametrize(
+    ("gates", "owner"),
+    [
+        (("example.com/quota",), "the controller of example.com does"),
+        (("a.io/x", "hold", "b.io/y"), "the controller of a.io, b.io does"),
+        (("hold",), ""),
+    ],
+)
+def test_who_removes_scheduling_gates(gates: tuple[str, ...], owner: str) -> None:
+    held = waiting(spec={"schedulingGates": [{"name": name} for name in gates]})
+    (fix,) = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, held).fixes
+    assert (fix.title, fix.effect) == ("wait until the owner of the scheduling gates removes them", owner)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_counter_set_that_a_driver_forgets_stands_beside_its_others(named: bool) -> None:
+    """KEP-4815: a slice has devices or counter sets; from 1.35 on those of a pool may be in another slice."""
+    uses = [{"counterSet": "gpu-1", "counters": {"memory": {"value": "10Gi"}}}]
+    parts, sets = gpus("node-1", "gpu-0"), gpus("node-1")
+    parts["spec"]["devices"][0]["consumesCounters"] = uses
+    sets["metadata"]["name"] += "-sets"
+    counters = {"memory": {"value": "80Gi"}}
+    sets["spec"]["sharedCounters"] = [{"name": "gpu-1" if named else "gpu-0", "counters": counters}]
+    for item in (parts, sets):
+        item["spec"]["pool"]["resourceSliceCount"] = 2
+    answer = explain("pod/p", GPU, node("node-1"), parts, sets, ONE, waiting())
+    title = "fix driver gpu.nvidia.com, which must publish counter set gpu-1"
+    assert [fix.title for fix in answer.fixes] == ([] if named else [title])

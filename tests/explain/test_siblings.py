@@ -374,3 +374,21 @@ def test_who_takes_what_a_fix_frees_is_named() -> None:
     said_of = "would not help: uncordon a: 1 pending pod of higher priority waits for the same: ml/first"
     assert said_of in answer.notes
     assert answer.fixes == ()
+
+
+@pytest.mark.parametrize(
+    ("selector", "title"),
+    [
+        ("memory == '80Gi'", f"read {DRIVER}/memory from device.capacity, and compare it with quantity('80Gi')"),
+        ("memory == true", "remove the selector memory == true"),
+        ("memory in ['80Gi', '40Gi']", "remove the selector memory in ['80Gi', '40Gi']"),
+        ("cores >= 8", "change cores >= 8 to >= 4"),
+        ("cores < 2", "change cores < 2 to <= 4"),
+    ],
+)
+def test_what_a_comparison_can_be_changed_to(selector: str, title: str) -> None:
+    """memory is a capacity, which no boolean and no list of texts is compared with."""
+    gpu = {"name": "gpu-0", "attributes": {"cores": {"int": 4}}, "capacity": {"memory": {"value": "80Gi"}}}
+    wanted = template("t", selecting(f"device.attributes['{DRIVER}'].{selector}"))
+    answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
+    assert titles(answer) == [f"{title} {'from' if title.startswith('remove') else 'in'} request r"]
