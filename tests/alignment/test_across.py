@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dractl.alignment import Across
 
 NICS = [f"pci-0000-{bus}-00-0" for bus in ("18", "40", "4f", "5e", "9a", "c0", "ce", "dc")]
-TWO_RAILS = ("pci-0000-03-00-0", "pci-0010-03-00-0")  # of a4x-highgpu-4g: of the GPUs of one half each
 GROUP = {"metadata": {"labels": {"scheduling.x-k8s.io/pod-group": "train"}}}
 
 
@@ -85,10 +84,18 @@ def test_explain_of_a_gang_tells(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert whole["subjects"][0]["alignment"][0]["kinds"] == ["gpu", "gpu"]
 
 
-def test_a_machine_of_two_rails() -> None:
-    uses = [holding(f"claim-p-{n}", "a", f"p-{n}", nic=[NIC]) for n, NIC in enumerate(TWO_RAILS)]
-    entries = [{"name": "devices", "resourceClaimName": f"claim-p-{n}"} for n in range(2)]
-    pods = [
-        pod(f"p-{n}", entry, spec={"nodeName": "a"}, status={"phase": "Running"}) for n, entry in enumerate(entries)
-    ]
-    assert found(cluster("a4x-highgpu-4g", *uses, *pods, nodes=("a",), known=True)).rails == {"p-0": (0,), "p-1": (1,)}
+@pytest.mark.parametrize(
+    ("machine", "nics", "rails"),
+    [
+        ("a4x-highgpu-4g", ("pci-0000-03-00-0", "pci-0010-03-00-0"), [(0,), (1,)]),
+        ("p5.4xlarge", ("pci-0000-25-00-0",) * 2, [None, None]),
+    ],
+)
+def test_rails_count_from_two_on(machine: str, nics: tuple[str, str], rails: list[tuple[int, ...] | None]) -> None:
+    """The one has a rail for the GPUs of each half, the other one GPU and one NIC."""
+    objects = []
+    for number, (where, nic) in enumerate(zip("ab", nics, strict=True)):
+        objects.append(holding(f"c-{number}", where, f"p-{number}", nic=[nic]))
+        entry = {"name": "devices", "resourceClaimName": f"c-{number}"}
+        objects.append(pod(f"p-{number}", entry, spec={"nodeName": where}, status={"phase": "Running"}))
+    assert list(found(cluster(machine, *objects, nodes=("a", "b"), known=True)).rails.values()) == rails
