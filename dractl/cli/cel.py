@@ -61,10 +61,7 @@ def command(
     driver: Driver = None,
     against: common.Against = common.Against(),
     output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Compile a device selector, estimate its cost, and try it on devices.
 
@@ -75,7 +72,7 @@ def command(
 
     Example: `dractl cel 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"' --hardware dgx-h100`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
@@ -85,16 +82,17 @@ def command(
     configured = driver_options.configured(named, driver_version, driver_option, hardware)
     answer = _answer(text, target, devices or (), hardware or (), drivers, configured)
     if common.kind_of(output) == "json":
-        common.write_answer(cel_json.render(answer), output, output_file)
+        common.write_answer(cel_json.render(answer), output, printing.output_file)
     else:
         canvas = Canvas(
             terminal.width(sys.stdout),
             terminal.use_unicode(sys.stdout),
-            color=output_file is None and terminal.use_color(sys.stdout),
+            color=not printing.to_file and terminal.use_color(sys.stdout),
         )
         origin = against.release_from(settings, variables)
         release = answer.release + (f" ({origin})" if origin else "")
-        common.write_report(cel_text.render(answer, canvas, release, verbose=bool(verbose)), output_file)
+        text = cel_text.render(answer, canvas, release, verbose=bool(printing.verbose))
+        common.write_report(text, printing.output_file)
     raise Exit(1 if answer.fails else 0)
 
 

@@ -58,6 +58,27 @@ FeatureGates = Annotated[
 ]
 
 
+class Printing(Struct, frozen=True):
+    """The options that say where and how a subcommand prints; each takes all, even if it has no more to show."""
+
+    output_file: OutputFile = None
+    quiet: Quiet = False
+    verbose: Verbose = 0
+    color: Color = "auto"
+
+    @property
+    def to_file(self) -> bool:
+        """True if the report goes to a file."""
+        return self.output_file is not None
+
+    def settle(self) -> None:
+        """Applies ``--color`` and ``--quiet`` to this run."""
+        if self.color not in COLORS:
+            raise UsageError(f"--color must be auto, always or never, not {self.color!r}")
+        terminal.choose_color(self.color)  # type: ignore[arg-type]
+        terminal.be_quiet(self.quiet)
+
+
 def output_option(formats: tuple[str, ...]) -> Any:
     """``--output`` of a subcommand that prints one of ``formats``."""
     offer = completing.one_of(*formats)
@@ -71,14 +92,6 @@ class _Choices:
 def assume_newest(value: bool) -> None:
     """``--assume-newest``, for this run."""
     _Choices.newest = value
-
-
-def settle(color: str, quiet: bool) -> None:
-    """Applies ``--color`` and ``--quiet`` to this run."""
-    if color not in COLORS:
-        raise UsageError(f"--color must be auto, always or never, not {color!r}")
-    terminal.choose_color(color)  # type: ignore[arg-type]
-    terminal.be_quiet(quiet)
 
 
 def choose(option: str, value: str, allowed: tuple[str, ...]) -> str:

@@ -114,10 +114,7 @@ def command(
     access: source.Access = source.Access(),
     against: common.Against = common.Against(),
     output: Output = "table",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """List the devices of the cluster: which are free, who holds the others, and what needs cleaning up.
 
@@ -126,9 +123,9 @@ def command(
     Examples: `dractl devices`, `dractl devices --class gpu.nvidia.com --state free -o wide`,
     `dractl devices -f dump.yaml --by model`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
-    if verbose and output == "table":
+    if printing.verbose and output == "table":
         output = "wide"
     common.choose("--by", by, GROUPS)
     if selector is not None:
@@ -163,10 +160,10 @@ def command(
         cluster = replace(cluster, state=grown)
         if not (cluster.sources.live or any(cluster.state.kinds)) and (what := recognized(cluster.sources.files)):
             raise InputError("no object of a cluster in the input", hint=what)
-        canvas = terminal.canvas(to_file=output_file, unlimited=200)
+        canvas = terminal.canvas(to_file=printing.output_file, unlimited=200)
         canvas = replace(canvas, sort_by=sort_by, headers=not no_headers)
         if alignment and output in ("table", "wide", "svg"):
-            return _alignment(_uses(cluster, node), output, output_file)
+            return _alignment(_uses(cluster, node), output, printing.output_file)
         shown = common.kind_of(output)
         held = None if where is None and wanted is None else partial(_held, cluster.state, where, wanted)
         return _report(
@@ -188,7 +185,7 @@ def command(
 
         watching.repeat(watching.tolerant(once))
         return
-    common.write_answer(once(), output, output_file)
+    common.write_answer(once(), output, printing.output_file)
 
 
 def _report(

@@ -92,13 +92,10 @@ def command(
     check: Check = False,
     cluster: Cluster = False,
     against: common.Against = common.Against(),
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Show this node's NUMA nodes, PCIe roots, switches and devices, and how far apart they are."""
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
     _refuse_together([name for name, given in modes.items() if given])
@@ -111,9 +108,9 @@ def command(
             raise UsageError(
                 "--diff already names both machines: it cannot be combined with --root, --from or --hardware"
             )
-        raise Exit(_diff(diff, output, output_file))
+        raise Exit(_diff(diff, output, printing.output_file))
     if check:
-        raise Exit(_check(sysfs_root, snapshot, cluster, output, output_file))
+        raise Exit(_check(sysfs_root, snapshot, cluster, output, printing.output_file))
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
     if hardware is not None and (sysfs_root is not None or snapshot is not None):
@@ -123,10 +120,10 @@ def command(
         snapshots.save(machine, save, identity=with_identity)
         terminal.notice(f"snapshot written to {save}; `dractl discover --from {save}` shows it again")
     if suggest is not None:
-        _suggest(machine, suggest, target, hardware, output_file)
+        _suggest(machine, suggest, target, hardware, printing.output_file)
         return
     shown = machine if with_identity else machine.without_identity()
-    common.write_report(_report(shown, output, target, verbose), output_file)
+    common.write_report(_report(shown, output, target, printing.verbose), printing.output_file)
 
 
 def _refuse_together(modes: list[str]) -> None:

@@ -82,10 +82,7 @@ def command(
     exit_zero: ExitZero = False,
     watch: Watch = False,
     output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Explain why a claim or pod is not allocated, node by node, and show the smallest change that makes it fit.
 
@@ -97,7 +94,7 @@ def command(
     `dractl explain claim.yaml --devices local`,
     `dractl explain claim.yaml --hardware p5.48xlarge,p4d.24xlarge,dgx-a100`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     if patch and output != "text":
         raise UsageError(
@@ -136,10 +133,10 @@ def command(
             target = common.target(cluster.features.release, gates)
             cluster = described.with_network(cluster, network_devices or [], target)
             if hardware:
-                to_file = output_file is not None
+                verbose, to_file = printing.verbose, printing.to_file
                 shown = common.kind_of(output)
                 return described.compare(cluster, hardware, configured, target, shown, verbose, to_file=to_file)
-        to_file = output_file is not None
+        verbose, to_file = printing.verbose, printing.to_file
         shown = common.kind_of(output)
         return _answer(cluster, selector, node, patch=patch, output=shown, verbose=verbose, to_file=to_file, aged=aged)
 
@@ -151,7 +148,7 @@ def command(
         watching.repeat(watching.tolerant(lambda: once(aged=sys.stdout.isatty())[0]))
         return
     text, fits = once()
-    common.write_answer(text, output, output_file)
+    common.write_answer(text, output, printing.output_file)
     if not exit_zero and not fits:
         raise Exit(1)
 

@@ -38,10 +38,7 @@ def command(
     kubeconfig: Kubeconfig = None,
     as_of: AsOf = None,
     output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """List what dractl knows of drivers, releases and hardware: to which version, and when it was read.
 
@@ -51,7 +48,7 @@ def command(
     Examples: `dractl facts`, `dractl facts --cluster`, `kubectl get ds,resourceslices -A -o json | dractl facts -`,
     `dractl facts --facts my-driver.json`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     read = sys.stdin.buffer.read() if "-" in (files or ()) else None
     documents = load(files, stdin=read, relevant_only=False).documents if files else ()
@@ -65,8 +62,8 @@ def command(
     if common.kind_of(output) == "json":
         text = json.dumps(said.to_json(), indent=1, ensure_ascii=False)
     else:
-        text = facts_text.render(said, terminal.canvas(), every=verbose > 0)
-    common.write_answer(text, output, output_file)
+        text = facts_text.render(said, terminal.canvas(), every=printing.verbose > 0)
+    common.write_answer(text, output, printing.output_file)
 
 
 def _live(context: str | None, kubeconfig: str | None) -> ClusterState:

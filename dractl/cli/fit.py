@@ -113,10 +113,7 @@ def command(
     access: source.Access = source.Access(),
     against: common.Against = common.Against(),
     output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Count how many more copies fit, placed one after the other as kube-scheduler would, until one stays pending.
 
@@ -126,7 +123,7 @@ def command(
     Examples: `dractl fit gpu=2,nic=1`, `dractl fit template/gpu-pair -n ml --pack`,
     `dractl fit deploy/trainer -f dump.yaml --replicas 8 --without node/gpu-7`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     if (name is None) == (shapes is None):
         given = "both a shape and --shapes are given" if name else "name one shape or object to place, or --shapes"
@@ -172,8 +169,8 @@ def command(
     elif output == "html":
         text = _html(cluster, found, near, pack)
     else:
-        text = _text(cluster, found, near, pack, replicas, to_file=output_file is not None, every=verbose > 0)
-    common.write_answer(text, output, output_file)
+        text = _text(cluster, found, near, pack, replicas, to_file=printing.to_file, every=printing.verbose > 0)
+    common.write_answer(text, output, printing.output_file)
     if any(
         (fit.fits if one is None else min(fit.fits, one.first)) < (replicas or 1)
         for fit, one in zip(found, near, strict=True)

@@ -203,10 +203,7 @@ def command(
     no_cache: NoCache = False,
     against: common.Against = common.Against(),
     output: Output = None,
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Report what an API server would reject in manifests, and what it accepts although it can never work.
 
@@ -214,24 +211,22 @@ def command(
 
     Examples: `dractl lint manifests/`, `helm template chart | dractl lint -`, `dractl lint . -o sarif=dractl.sarif`
     """
-    common.settle(color, quiet)
+    printing.settle()
     settings, environment = against.settings()
     of_output = common.origin("--output", output, environment, settings)
-    outputs = _outputs(
-        of_output, output or [environment.get("OUTPUT", "full")], output_file, statistics=statistics, quiet=quiet
-    )
+    outputs = _outputs(of_output, output or [environment.get("OUTPUT", "full")], printing, statistics=statistics)
     threshold = fail_on or environment.get("FAIL_ON") or settings.fail_on or "error"
     common.choose(common.origin("--fail-on", fail_on, environment, settings, "lint."), threshold, SEVERITIES)
     wanted = [*(paths or []), *(filename or [])] or ["."]
     edits = Edits(fix, unsafe_fixes, add_ignore, diff)
     edits.check()
-    if watch and (edits.asked or output_file or len(outputs) > 1 or "-" in wanted):
+    if watch and (edits.asked or printing.output_file or len(outputs) > 1 or "-" in wanted):
         asked_too = (
             (fix, "--fix"),
             (unsafe_fixes, "--unsafe-fixes"),
             (add_ignore, "--add-ignore"),
             (diff, "--diff"),
-            (output_file is not None, "--output-file"),
+            (printing.to_file, "--output-file"),
             (len(outputs) > 1, "report files"),
             ("-" in wanted, "standard input"),
         )
@@ -267,13 +262,13 @@ def command(
         repositories=Repositories(Store(cache, "index", "1") if cache else None, excluded, gitignore=gitignore),
     )
     if show_files:
-        _show_files(job, output_file)
+        _show_files(job, printing.output_file)
     if watch:
         _watch(job, outputs[0])
     report, changes, errors = _changed(job, edits) if edits.asked else (job.of_releases(targets), [], [])
     report = replace(report, release_from=against.release_from(settings, environment))
     if diff:
-        changed = _show_diff(changes, output_file)
+        changed = _show_diff(changes, printing.output_file)
         _end(report, failed=changed and not exit_zero, fail_on_skipped=fail_on_skipped, errors=errors)
     if edits.asked:
         errors += _write(job, changes, done="suppressed" if add_ignore else "fixed")
@@ -478,9 +473,7 @@ class _Output(Struct, frozen=True):
             common.write_answer(text, self.format, self.file)
 
 
-def _outputs(
-    origin: str, named: list[str], output_file: Path | None, *, statistics: bool, quiet: bool
-) -> list[_Output]:
+def _outputs(origin: str, named: list[str], printing: common.Printing, *, statistics: bool) -> list[_Output]:
     """The destinations of reports: ``FORMAT`` to standard output or ``--output-file``, ``FORMAT=FILE`` to a file."""
     found: list[_Output] = []
     for text in named:
@@ -491,14 +484,15 @@ def _outputs(
         common.choose(origin, name, FORMATS)
         if equals and not file:
             raise UsageError(f"--output {text} names no file", hint=f"write {name}=FILE")
-        found.append(_Output(name, Path(file) if file else None, statistics, quiet))
+        found.append(_Output(name, Path(file) if file else None, statistics, printing.quiet))
     plain = [item for item in found if item.file is None]
     if len(plain) > 1:
         raise UsageError("only one --output can go to standard output", hint=f"write {plain[1].format}=FILE")
     if plain:
         common.choose_output(plain[0].format, FORMATS)
     reports = [item for item in found if item.file is not None]
-    return [*reports, _Output(plain[0].format if plain else "full", output_file, statistics, quiet)]
+    rest = _Output(plain[0].format if plain else "full", printing.output_file, statistics, printing.quiet)
+    return [*reports, rest]
 
 
 def _show_files(job: Job, output_file: Path | None) -> NoReturn:

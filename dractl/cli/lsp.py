@@ -55,7 +55,7 @@ def command(
 
     Examples: `dractl lsp`, `dractl lsp --kubernetes-version 1.36`
     """
-    common.settle(color, quiet)
+    common.Printing(quiet=quiet, color=color).settle()
 
     def editor() -> Editor:
         """An editor with the configuration of the working directory."""

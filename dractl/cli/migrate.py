@@ -54,10 +54,7 @@ def command(
     exclude: Exclude = None,
     against: common.Against = common.Against(),
     output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Convert device-plugin requests in manifests to ResourceClaimTemplates, and show the diff.
 
@@ -68,7 +65,7 @@ def command(
 
     Example: `dractl migrate manifests/`, `dractl migrate --write manifests/`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     if write and keep_requests:
         raise UsageError("--write and --keep-requests cannot be combined", hint="the classes go to standard output")
@@ -82,7 +79,7 @@ def command(
     changes, errors = ([], []) if keep_requests else _changes(migrated, inputs.digests, stdin)
     if write:
         errors += _write(changes, stdin)
-    _report(inputs, migrated, changes, target, keep=keep_requests, output=output, file=output_file, write=write)
+    _report(inputs, migrated, changes, target, printing.output_file, keep=keep_requests, output=output, write=write)
     if _complain(inputs, errors):
         raise Exit(InputError.exit_code)
     if inputs.undecided or any(_mentions(item.file) for item in inputs.skipped):
@@ -133,10 +130,10 @@ def _report(
     migrated: list[Migrated],
     changes: list[FileChange],
     target: Target,
+    file: Path | None,
     *,
     keep: bool,
     output: str,
-    file: Path | None,
     write: bool,
 ) -> None:
     resources = frozenset[str]().union(*(item.resources for item in migrated))

@@ -78,16 +78,13 @@ def command(
     driver_option: driver_options.DriverOption = None,
     device_classes: DeviceClasses = False,
     diff: Diff = None,
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Print the ResourceSlices that DRA drivers would publish for this node or for a described machine."""
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     if list_hardware:
-        common.write_report(_known_hardware(output), output_file)
+        common.write_report(_known_hardware(output), printing.output_file)
         return
     settings, variables = against.settings()
     target = common.target(*against.asked(settings, variables))
@@ -96,7 +93,7 @@ def command(
         if diff is not None:
             raise UsageError("--diff compares the slices of a node: it cannot be combined with --network-devices")
         if sysfs_root is None and snapshot is None and hardware is None:
-            _write(_of_network(network_devices, target), output, output_file)
+            _write(_of_network(network_devices, target), output, printing.output_file)
             return
     machine = _machine(sysfs_root, snapshot, hardware)
     name = _node_name(node_name, machine, live=sysfs_root is None and snapshot is None and hardware is None)
@@ -117,11 +114,11 @@ def command(
         wanted = ", ".join(drivers) if drivers else "any driver that is rendered by default"
         terminal.notice(f"nothing to publish: no hardware found for {wanted}")
     if diff is not None:
-        found = _compare(diff, rendering, name, drivers or list(by_default()), output, output_file)
+        found = _compare(diff, rendering, name, drivers or list(by_default()), output, printing.output_file)
         raise Exit(1 if found else 0)
     if network_devices:
         rendering = replace(rendering, slices=rendering.slices + _of_network(network_devices, target).slices)
-    _write(rendering, output, output_file)
+    _write(rendering, output, printing.output_file)
     if rendering.unpublished:
         raise Exit(1)
 

@@ -31,14 +31,7 @@ Name = Annotated[
 Output = Annotated[str, common.output_option(FORMATS)]
 
 
-def command(
-    name: Name = None,
-    output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
-    color: common.Color = "auto",
-) -> None:
+def command(name: Name = None, output: Output = "text", printing: common.Printing = common.Printing()) -> None:
     """Explain a rule of `dractl lint` (what it finds, why that is bad, what to write instead), a reason of
     `dractl explain` (what it means, how to see it, how to fix it), or the attributes that a driver's devices have.
 
@@ -46,10 +39,10 @@ def command(
 
     Examples: `dractl rule DRA701`, `dractl rule count-zero`, `dractl rule device-in-use`, `dractl rule gpu.nvidia.com`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     if name is not None and "." in name:  # no rule has a dot, and every driver's name has
-        common.write_answer(_driver(name, common.kind_of(output)), output, output_file)
+        common.write_answer(_driver(name, common.kind_of(output)), output, printing.output_file)
         return
 
     reasons = list(REASONS.values()) if name is None else [REASONS[name]] if name in REASONS else []
@@ -61,7 +54,7 @@ def command(
         text = _page(rules[0]) if rules else _reason_page(reasons[0])
     else:
         text = _list(rules, reasons)
-    common.write_answer(text, output, output_file)
+    common.write_answer(text, output, printing.output_file)
 
 
 def _driver(name: str, output: str) -> str:

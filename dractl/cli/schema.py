@@ -31,12 +31,7 @@ Release = Annotated[
 
 
 def command(
-    name: Name = None,
-    kubernetes_version: Release = NEWEST,
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,  # noqa: ARG001 - every subcommand takes it
-    color: common.Color = "auto",
+    name: Name = None, kubernetes_version: Release = NEWEST, printing: common.Printing = common.Printing()
 ) -> None:
     """Print the JSON Schema of what `-o json` of a subcommand prints, of dractl.toml (`config`), or of an API kind.
 
@@ -44,10 +39,10 @@ def command(
 
     Examples: `dractl schema explain`, `dractl schema config`, `dractl schema ResourceClaim --kubernetes-version 1.36`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose("--kubernetes-version", kubernetes_version, RELEASES)
     if name is None:
-        common.write_report("\n".join(names(kubernetes_version)), output_file)
+        common.write_report("\n".join(names(kubernetes_version)), printing.output_file)
         return
     known = names(kubernetes_version)
     if name not in known:
@@ -56,4 +51,4 @@ def command(
             f"no schema {name!r}" + (f"; did you mean {near}?" if near else ""), hint="`dractl schema` lists the names"
         )
     terminal.write_utf8()
-    common.write_report(text(name, kubernetes_version), output_file)
+    common.write_report(text(name, kubernetes_version), printing.output_file)

@@ -60,10 +60,7 @@ def command(
     config: common.Config = None,
     isolated: common.Isolated = False,
     output: Output = "text",
-    output_file: common.OutputFile = None,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = 0,
-    color: common.Color = "auto",
+    printing: common.Printing = common.Printing(),
 ) -> None:
     """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and for manifests.
 
@@ -74,7 +71,7 @@ def command(
     Examples: `dractl upgrade --to 1.37`, `dractl upgrade manifests/ --from 1.34 --to 1.37`,
     `dractl upgrade -f dump.yaml -o json`
     """
-    common.settle(color, quiet)
+    printing.settle()
     common.choose_output(output, FORMATS)
     require("this command")
     path_of(start or to, to)
@@ -100,8 +97,8 @@ def command(
     state, machines = _with_machines(state, hardware or [], Target.of(path_of(first, to)[0]), wanted)
     found = plan(Compared(manifests, state, gates, wanted, machines), first, to)
     found = _with_fixes(found, paths or [], gates)
-    report = _report(found, common.kind_of(output), verbose > 0, to_file=output_file is not None)
-    common.write_answer(report, output, output_file)
+    report = _report(found, common.kind_of(output), printing.verbose > 0, to_file=printing.to_file)
+    common.write_answer(report, output, printing.output_file)
     if errors:
         raise Exit(InputError.exit_code)
     if found.count("breaks"):
