@@ -1,6 +1,7 @@
 """``dractl explain``: why a claim or pod is not allocated, and what would make it fit."""
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec.structs import replace
@@ -15,7 +16,8 @@ from dractl.cluster.kubelet import newest_of
 from dractl.cluster.labels import parse
 from dractl.cluster.rights import Rights
 from dractl.cluster.sources import of_drivers, recognized
-from dractl.cluster.state import GROUPS, maps_at
+from dractl.cluster.state import GROUPS, maps_at, text_at
+from dractl.cluster.workloads import WORKLOADS
 from dractl.errors import InputError, UsageError
 from dractl.explain import Explainer, Explanation, Options, Question, everything, explain_each, find, labelled
 from dractl.explain.around.each import without_question
@@ -202,7 +204,7 @@ def _answer(
     explanations = [
         replace(without_question(answer, sources.names), release_from=cluster.release_from) for answer in explanations
     ]
-    groups = [] if patch or selector else _groups(explainer, cluster)
+    groups = [] if patch or selector else _groups(explainer, cluster, questions)
     listed = len(sources.names) != 1 or len(questions) != 1
     several = len(explanations) > max(1, len(sources.names))  # several were named
     if verbose:
@@ -227,12 +229,16 @@ def _answer(
     return text, not missing and all(e.fits for e in explanations) and all(g.complete for g in groups)
 
 
-def _groups(explainer: Explainer, cluster: Cluster) -> list[Group]:
-    """The named workloads and gangs, each as a whole; none if their objects may not be read."""
+def _groups(explainer: Explainer, cluster: Cluster, questions: Sequence[Question]) -> list[Group]:
+    """The named workloads and gangs, or without names the workloads of manifests, each as a whole; none if their
+    objects may not be read."""
     if not decided(cluster.state.rights):
         return []
+    workloads = (q for q in questions if q.kind in WORKLOADS)
+    manifests = (q for q in workloads if not text_at(cluster.state.get(q.kind, q.key), "metadata", "uid"))
+    names = cluster.sources.names or list(dict.fromkeys("/".join((q.kind, *q.key)) for q in manifests))
     with terminal.progress() as tell:
-        return groups(explainer, cluster.sources.names, cluster.namespace, cluster.kinds, tell)
+        return groups(explainer, names, cluster.namespace, cluster.kinds, tell)
 
 
 def _quiet(cluster: Cluster, selector: str | None, output: str, *, patch: bool) -> str:

@@ -178,3 +178,5 @@ def test_the_report_counts_the_group_and_the_exit_code_says_so(
     page = capsys.readouterr().out
     assert "<b>deployment ml/web</b>: 5 of 6 replicas fit" in page
     assert "the sixth (web-5) stops at:" in page
+    assert main(["explain", str(path), "--isolated"]) == 1
+    assert "deployment ml/web: 5 of 6 replicas fit" in capsys.readouterr().out
