@@ -182,6 +182,20 @@ def deletion_rank(kind: str, active: Sequence[Raw]) -> Callable[[Raw], tuple[int
     return rank
 
 
+def with_volumes(stateful_set: Raw, pod: Raw) -> Raw:
+    """A pod of a StatefulSet with the volumes that its volumeClaimTemplates give the replica of that name, each with
+    what its claim is made from (kubernetes pkg/controller/statefulset/stateful_set_utils.go updateStorage)."""
+    templates = {text_at(t, "metadata", "name"): t for t in maps_at(stateful_set, "spec", "volumeClaimTemplates")}
+    if not templates:
+        return pod
+    replica = text_at(pod, "metadata", "name")
+    volumes: list[Raw] = [v for v in maps_at(pod, "spec", "volumes") if v.get("name") not in templates]
+    for name, template in templates.items():
+        claimed = {"claimName": f"{name}-{replica}"}
+        volumes.append({"name": name, "persistentVolumeClaim": claimed, "ephemeral": {"volumeClaimTemplate": template}})
+    return {**pod, "spec": {**map_at(pod, "spec"), "volumes": volumes}}
+
+
 def ordinal(pod: Raw) -> int:
     """The number at the end of the name of a StatefulSet's pod; 0 for other names."""
     number = text_at(pod, "metadata", "name").rpartition("-")[2]

@@ -12,7 +12,7 @@ from dractl.cluster.kinds import KINDS, kind_of, not_found
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import consumers, is_pending
 from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, maps_at, owning_pods, text_at
-from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners
+from dractl.cluster.workloads import missing_pods, owned_pods, refused_owners, with_volumes
 from dractl.errors import InputError, UsageError
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
@@ -156,7 +156,11 @@ def made_pods(workload: Question) -> Iterator[Question]:
         namespace, name = workload.key
         metadata = {**map_at(template, "metadata"), "name": name, "namespace": namespace}
         metadata.pop("uid", None)
-        yield Question("Pod", workload.key, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+        pod: Raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        if workload.kind == "StatefulSet":
+            replica = f"{name}-{at(workload.value, 'spec', 'ordinals', 'start') or 0}"
+            pod = {**with_volumes(workload.value, {**pod, "metadata": {"name": replica}}), "metadata": metadata}
+        yield Question("Pod", workload.key, pod)
 
 
 def everything(state: ClusterState, namespace: str | None, within: ClusterState | None = None) -> list[Question]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import event_about
-from dractl.cluster.state import ClusterState, Key, text_at
+from dractl.cluster.state import ClusterState, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, Asked, add_the_rest, pods_on, see_node, twice_wanted
@@ -98,7 +98,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 
     @classmethod
     def of_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:
-        about = VolumeClaim("/".join(stop.volume_claim), _why_unbound(scheduler.state, stop.volume_claim))
+        about = VolumeClaim("/".join(stop.volume_claim), _why_unbound(scheduler.state, stop))
         return cls(plugin=stop.plugin, texts=(stop.text,), unmet=(about,))
 
     def sentence(self, names: Names, scope: Scope) -> str:
@@ -219,15 +219,20 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
                 command("kubectl get pvc -n {}", namespace),
             )
             continue
+        if state == "to be made":
+            text = f"see whether the StorageClass of PersistentVolumeClaim {name}, which is made with the pod, is there"
+            yield NextStep(text, "kubectl get storageclass")
+            continue
         text = f"see why PersistentVolumeClaim {name} is {state}"
         if state == "Bound":
             text = f"see in which zone or on which node the volume of PersistentVolumeClaim {name} is"
         yield NextStep(text, command("kubectl describe pvc {} -n {}", name, namespace))
 
 
-def _why_unbound(state: ClusterState, key: Key) -> str:
+def _why_unbound(state: ClusterState, stop: volumes.VolumeUnusable) -> str:
     """Why a PersistentVolumeClaim cannot be used: no such claim or StorageClass, or what its provisioner says."""
-    value = state.get("PersistentVolumeClaim", key)
+    key = stop.volume_claim
+    value = stop.claim or state.get("PersistentVolumeClaim", key)
     if value is None:
         near = nearest(key[1], [name for where, name in state.all("PersistentVolumeClaim") if where == key[0]])
         return f"there is {near}" if near else ""

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.allocation.nodes import some_term_matches
-from dractl.cluster.state import Key, at, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     ClaimTaken,
@@ -31,6 +31,7 @@ from dractl.scheduler.snapshot import NodeInfo, PodInfo, Snapshot, label_selecto
 from dractl.scheduler.stops import Stop
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _BOUND = "pv.kubernetes.io/bind-completed"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -44,11 +45,13 @@ _ZONES = {
 
 
 class VolumeUnusable(Stop, frozen=True):
-    """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message."""
+    """A PersistentVolumeClaim of the pod cannot be used on any node; ``text`` is the plugin's message, ``claim`` the
+    object, if there is one or one will be made."""
 
     plugin: str
     volume_claim: Key
     text: str
+    claim: Raw | None = None
 
 
 class Zone(Struct, frozen=True):
@@ -115,7 +118,7 @@ class Volumes:
         self.stop: VolumeUnusable | None = None
         self.bound: list[Storage] = []
         self.delayed: list[Storage] = []
-        self.names = _claim_names(pod)
+        self.names = claim_names(pod)
         if self.names:
             self._resolve()
 
@@ -125,10 +128,14 @@ class Volumes:
             self.known = False
             return
         found: list[Storage] = []
-        for name, ephemeral in self.names:
+        made: set[str] = set()
+        for name, template in self.names:
             value = self.state.get("PersistentVolumeClaim", (self.pod.namespace, name))
+            if value is None and template is not None and not self.pod.created:
+                value = self._made(name, template)
+                made.add(name)
             claim = None if value is None else _storage(value)
-            fault = _fault(claim, name, ephemeral=ephemeral, pod=self.pod)
+            fault = _fault(claim, name, ephemeral=template is not None, pod=self.pod)
             if claim is None or fault:
                 self.stop = self.stop or VolumeUnusable("VolumeBinding", (self.pod.namespace, name), fault)
                 return
@@ -139,10 +146,23 @@ class Volumes:
                 self.known = self.known and self.state.listed("PersistentVolume")
             elif self._waits(claim):
                 self.delayed.append(claim)
+            elif claim.name in made and self.state.get("StorageClass", ("", claim.class_name)) is not None:
+                self.known = False  # it is bound at once, and where its volume will be nobody knows yet
             else:
                 fault = "pod has unbound immediate PersistentVolumeClaims"
-                self.stop = VolumeUnusable("VolumeBinding", (self.pod.namespace, claim.name), fault)
+                self.stop = VolumeUnusable("VolumeBinding", (self.pod.namespace, claim.name), fault, claim.value)
                 return
+
+    def _made(self, name: str, template: Raw) -> Raw:
+        """The claim that a controller makes for a pod that the cluster does not have yet, of the default StorageClass
+        where the template names none (kubernetes plugin/pkg/admission/storage/storageclass/setdefault)."""
+        spec = map_at(template, "spec")
+        if "storageClassName" not in spec:
+            spec = {**spec, "storageClassName": _default_class(self.state)}
+        return {
+            "metadata": {**map_at(template, "metadata"), "name": name, "namespace": self.pod.namespace},
+            "spec": spec,
+        }
 
     def _waits(self, claim: Storage) -> bool:
         """True if the claim is bound when a pod that uses it is scheduled (IsDelayBindingMode)."""
@@ -178,7 +198,7 @@ class Volumes:
             for other in node.pods:
                 if other is self.pod or other.namespace != self.pod.namespace:
                     continue
-                for name, _ in _claim_names(other):
+                for name, _ in claim_names(other):
                     if name in names:
                         return f"{self.pod.namespace}/{name}", other.full_name
         return None
@@ -291,15 +311,30 @@ class Volumes:
         return found
 
 
-def _claim_names(pod: PodInfo) -> list[tuple[str, bool]]:
-    """The names of the PersistentVolumeClaims of a pod, and whether each belongs to an ephemeral volume."""
-    found = []
+def claim_names(pod: PodInfo) -> list[tuple[str, Raw | None]]:
+    """The names of the PersistentVolumeClaims of a pod, each with the template of which it is made for an ephemeral
+    volume."""
+    found: list[tuple[str, Raw | None]] = []
     for volume in maps_at(pod.spec, "volumes"):
         if isinstance(volume.get("persistentVolumeClaim"), dict):
-            found.append((text_at(volume, "persistentVolumeClaim", "claimName"), False))
+            # Of a StatefulSet's replica that is to be made, it has a template, too.
+            template = at(volume, "ephemeral", "volumeClaimTemplate")
+            found.append((text_at(volume, "persistentVolumeClaim", "claimName"), template))
         elif isinstance(volume.get("ephemeral"), dict):
-            found.append((f"{pod.name}-{text_at(volume, 'name')}", True))
+            template = at(volume, "ephemeral", "volumeClaimTemplate") or {}
+            found.append((f"{pod.name}-{text_at(volume, 'name')}", template))
     return found
+
+
+def _default_class(state: ClusterState) -> str:
+    """The name of the newest default StorageClass; empty without one (kubernetes pkg/volume/util GetDefaultClass)."""
+    marked = [
+        (text_at(value, "metadata", "creationTimestamp"), key[1])
+        for key, value in state.all("StorageClass").items()
+        if any(map_at(value, "metadata", "annotations").get(name) == "true" for name in _DEFAULT)
+    ]
+    newest = max((created for created, _ in marked), default="")
+    return min((name for created, name in marked if created == newest), default="")
 
 
 def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: PodInfo) -> str:
@@ -313,7 +348,7 @@ def _fault(claim: Storage | None, name: str, *, ephemeral: bool, pod: PodInfo) -
     if claim.deleted:
         return f'persistentvolumeclaim "{name}" is being deleted'
     owners = maps_at(claim.value, "metadata", "ownerReferences")
-    if ephemeral and pod.uid and not any(text_at(owner, "uid") == pod.uid for owner in owners):
+    if ephemeral and pod.created and not any(text_at(owner, "uid") == pod.uid for owner in owners):
         return f"PVC {pod.namespace}/{name} was not created for pod {pod.full_name} (pod is not owner)"
     return ""
 

@@ -159,6 +159,28 @@ def test_another_order_of_unequal_pods_places_all() -> None:
     assert (group.fits, group.pod, group.order) == (1, "z-leader", ("z-leader", "a-worker"))
 
 
+def test_a_replica_comes_back_to_the_volume_that_it_had() -> None:
+    """A StatefulSet keeps the volume claims of replicas that it has ended; others it makes from its template."""
+    template_of = {"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}
+    replicas = workload("StatefulSet", 2, USES, volumeClaimTemplates=[template_of])
+    kept = {"name": "data-web-0", "namespace": "ml", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    bound = {"storageClassName": "fast", "volumeName": "pv"}
+    there = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["gone"]}]}
+    where = {"nodeAffinity": {"required": {"nodeSelectorTerms": [there]}}}
+    first = {"volumeBindingMode": "WaitForFirstConsumer", "provisioner": "csi.example.com"}
+    objects = [
+        {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, **first},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": kept, "spec": bound},
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": where},
+    ]
+    state = state_of(GPU, ONE, replicas, node("a"), gpus("a", "r", "r"), *objects)
+    (group,) = asked(state, "sts/web")
+    assert (group.fits, group.pod) == (1, "web-0")
+    assert "data-web-0" in group.reasons[0].message
+    (group,) = asked(state.replace("PersistentVolumeClaim", ("ml", "data-web-0"), None), "sts/web")
+    assert group.complete
+
+
 def test_the_report_counts_the_group_and_the_exit_code_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -182,7 +182,9 @@ def test_without_the_objects_nothing_is_said_of_volumes(objects: tuple[dict[str,
 def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
     """component-helpers/storage/ephemeral/ephemeral.go VolumeIsForPod."""
     ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
-    asking = pod("p", spec={"volumes": ephemeral}, metadata={"uid": "ours"})
+    asking = pod(
+        "p", spec={"volumes": ephemeral}, metadata={"uid": "ours", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    )
 
     def message(owner: str) -> str | None:
         made = claim("p-v")
@@ -193,3 +195,48 @@ def test_a_claim_of_an_ephemeral_volume_belongs_to_its_pod() -> None:
     refused = "PVC ml/p-v was not created for pod ml/p (pod is not owner)"
     assert refused in (message("another") or "")
     assert refused not in (message("ours") or "")
+
+
+ZONE_A = [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}]
+
+
+def asked_for(spec: dict[str, Any], *objects: dict[str, Any], **metadata: Any) -> Attempt:
+    """A pod with an ephemeral volume of a claim with ``spec``, in a cluster that has claims of others."""
+    ephemeral = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
+    asking = pod("p", spec={"volumes": ephemeral}, metadata=metadata)
+    state = state_of(asking, A, B, claim("other"), *objects)
+    return Scheduler(state, Features.for_release("1.37")).pod(asking)
+
+
+def test_a_pod_that_is_still_to_be_made_gets_the_claims_of_its_ephemeral_volumes() -> None:
+    """The ephemeral volume controller makes them when the pod is there (pkg/controller/volume/ephemeral)."""
+    named = {"storageClassName": "fast"}
+    assert asked_for(named, storage_class()).fits
+    assert [n.name for n in asked_for(named, storage_class(allowedTopologies=ZONE_A)).nodes if n.fits] == ["a-1"]
+    assert asked_for(named, storage_class("Immediate")).fits
+    created = asked_for(named, storage_class(), uid="ours", creationTimestamp="2026-01-01T00:00:00Z")
+    assert 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"' in (
+        created.message or ""
+    )
+
+
+def test_a_claim_to_be_made_of_a_class_that_is_not_there_is_never_bound() -> None:
+    found = asked_for({"storageClassName": "slow"}, storage_class())
+    assert "pod has unbound immediate PersistentVolumeClaims" in (found.message or "")
+
+
+def test_a_claim_to_be_made_without_a_class_gets_the_newest_default() -> None:
+    """pkg/volume/util/storageclass.go GetDefaultClass: the newest, of equally old ones the first by name."""
+    marked = {"storageclass.kubernetes.io/is-default-class": "true"}
+
+    def default(name: str, created: str, **more: Any) -> dict[str, Any]:
+        made: dict[str, Any] = storage_class(**more)
+        return made | {"metadata": {"name": name, "annotations": marked, "creationTimestamp": created}}
+
+    classes = [
+        default("b", "2026-01-02T00:00:00Z"),
+        default("a", "2026-01-02T00:00:00Z", allowedTopologies=ZONE_A),
+        default("z", "2026-01-01T00:00:00Z"),
+    ]
+    assert [n.name for n in asked_for({}, *classes).nodes if n.fits] == ["a-1"]
+    assert not asked_for({"storageClassName": ""}, *classes).fits

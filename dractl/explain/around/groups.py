@@ -11,7 +11,7 @@ from dractl.cluster.kinds import kind_of
 from dractl.cluster.podgroups import group_of, minimum, podgroup
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import GROUPS, ClusterState, Key, at, map_at, text_at
-from dractl.cluster.workloads import owned_pods, refusal
+from dractl.cluster.workloads import owned_pods, refusal, with_volumes
 from dractl.explain.answer import Reason
 from dractl.explain.ask import Question, address, made_pods
 from dractl.explain.explain import Explainer, Options
@@ -125,7 +125,7 @@ def _made(workload: Question, there: int) -> list[Raw]:
         name = text_at(question.value, "metadata", "name") + (f"-{path[-3]}" if len(paths) > 1 else "")
         for number in range(there, count):
             metadata = {**question.value["metadata"], "name": f"{name}-{number}"}
-            found.append({**question.value, "metadata": metadata})
+            found.append(with_volumes(workload.value, {**question.value, "metadata": metadata}))
     return found
 
 

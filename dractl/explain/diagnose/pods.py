@@ -21,6 +21,7 @@ from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.known_bugs import decisive_bug
 from dractl.scheduler.node_filters import declared_features
 from dractl.scheduler.snapshot import init_request
+from dractl.scheduler.volumes import claim_names
 
 
 def known_bug(case: Case) -> Cause | None:
@@ -120,17 +121,14 @@ def unchecked_volumes(case: Case) -> Iterator[str]:
 
 def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
     """The PersistentVolumeClaims of the pod, each with its phase, those that are not bound first."""
-    pod, namespace = case.question.value, case.question.key[0]
     found = []
-    for volume in maps_at(pod, "spec", "volumes"):
-        name = text_at(volume, "persistentVolumeClaim", "claimName")
-        if isinstance(volume.get("ephemeral"), dict):
-            name = f"{text_at(pod, 'metadata', 'name')}-{text_at(volume, 'name')}"
-        if name:
-            claim = case.state.get("PersistentVolumeClaim", (namespace, name))
-            known = case.state.has("PersistentVolumeClaim")
-            phase = text_at(claim, "status", "phase") or "Pending"
-            found.append((name, phase if claim is not None else "missing" if known else "not in the input"))
+    for name, template in claim_names(case.pod):
+        claim = case.state.get("PersistentVolumeClaim", (case.pod.namespace, name))
+        phase = text_at(claim, "status", "phase") or "Pending"
+        if claim is None:
+            phase = "missing" if case.state.has("PersistentVolumeClaim") else "not in the input"
+            phase = phase if template is None or case.pod.created else "to be made"
+        found.append((name, phase))
     yield from sorted(found, key=lambda entry: entry[1] == "Bound")
 
 
