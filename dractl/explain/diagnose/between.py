@@ -109,19 +109,18 @@ def _ended(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -
 def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
     """Pods of the same workload that are in the way, or hold what is wanted: a rollout, a queue behind itself, replicas
     that share."""
-    pod = case.question.value
+    pod, namespace = case.question.value, case.question.key[0]
     owner = workload(pod)
     kept = tuple(_kept_apart(case, found, ranked))
     if kept:
         yield from kept
         return
     taken = [cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)]
-    if owner is None or not taken or (taken[0] is not ranked[0] and owner[0] != "Deployment"):
+    if owner is None or not taken or owner[0] == _EACH_NODE:
         return
-    if owner[0] == _EACH_NODE:
+    kind, name = owner
+    if taken[0] is not ranked[0] and kind != "Deployment":
         return
-    namespace = case.question.key[0]
-    named = f"{owner[0]} {namespace}/{owner[1]}"
     holding = _holding(case, ranked)
     theirs = [(n, p) for n, p in holding if key_of(n)[0] == namespace]
     mine = [(n, p.value) for n, p in theirs if workload(p.value) == owner]
@@ -132,36 +131,38 @@ def _replicas(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]
         if short is not None:
             yield short
             return
-    pods = tuple(name for name, _ in mine)
-    older = tuple(name for name, p in mine if _maker(p) != _maker(pod))
-    if owner[0] == "Deployment" and older:
-        others = (
-            "/".join(key)
-            for key, other in case.state.all("Pod").items()
-            if key[0] == namespace and workload(other) == owner and text_at(other, "spec", "nodeName")
-            if _maker(other) != _maker(pod)
-        )
-        yield _old_replicas(case, owner[1], (*older, *others))
+    pods = tuple(n for n, _ in mine)
+    older = tuple(n for n, p in mine if _maker(p) != _maker(pod))
+    if kind == "Deployment" and older:
+        others = ("/".join(key) for key, other in _placed(case, owner) if _maker(other) != _maker(pod))
+        yield _old_replicas(case, name, (*older, *others))
     elif taken[0] is not ranked[0]:
         return
     elif pods and 2 * len(pods) >= len(holding):  # not one among many that hold devices
         yield from _sharing(case, pod)
-        ends = owner[0] == "Job"
-        scaled = autoscaler(case.state, owner[0], (namespace, owner[1]))
+        ends = kind == "Job"
+        scaled = autoscaler(case.state, kind, (namespace, name))
         yield OwnReplicas(
-            owner=named,
+            owner=f"{kind} {namespace}/{name}",
             pods=pods,
             ends=ends,
-            together=ends and _together(case, (namespace, owner[1])),
+            together=ends and _together(case, (namespace, name)),
             autoscaler=scaled.name if scaled is not None else "",
         )
-    elif owner[0] == "Job":
-        cron = _cron(case, namespace, owner[1])
+    elif kind == "Job":
+        cron = _cron(case, namespace, name)
         runs = [_maker(p.value) for _, p in theirs if cron and _cron_of(case, p) == cron]
         if runs:
             yield OwnReplicas(
                 owner=f"CronJob {namespace}/{cron}", pods=tuple(n for n, _ in theirs), ends=True, earlier=runs[0]
             )
+
+
+def _placed(case: Case, owner: tuple[str, str]) -> Iterator[tuple[Key, Raw]]:
+    """The pods of a workload of the pod's namespace that have a node."""
+    for key, pod in case.state.all("Pod").items():
+        if key[0] == case.question.key[0] and workload(pod) == owner and text_at(pod, "spec", "nodeName"):
+            yield key, pod
 
 
 def _kept_apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
@@ -177,17 +178,18 @@ def _kept_apart(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Caus
     mine = {name: p for name, p in theirs if p is not None and key_of(name)[0] == namespace and workload(p) == owner}
     if not first <= mine.keys():
         return
-    older = [name for name, other in mine.items() if _maker(other) != _maker(pod)]
-    if owner[0] == "Deployment" and older:
-        yield _old_replicas(case, owner[1], older, apart=True)
+    kind, name = owner
+    older = [n for n, other in mine.items() if _maker(other) != _maker(pod)]
+    if kind == "Deployment" and older:
+        yield _old_replicas(case, name, older, apart=True)
         return
-    job = owner[0] == "Job"
+    job = kind == "Job"
     yield OwnReplicas(
-        owner=f"{owner[0]} {namespace}/{owner[1]}",
+        owner=f"{kind} {namespace}/{name}",
         pods=tuple(mine),
         apart=True,
         ends=job,
-        together=job and _together(case, (namespace, owner[1])),
+        together=job and _together(case, (namespace, name)),
     )
 
 
@@ -231,27 +233,23 @@ def _group_without_room(
 
 def siblings(case: Case) -> Iterator[str]:
     """A note about pods of the same workload that hold devices, where nothing else can be said of devices."""
-    pod, namespace = case.question.value, case.question.key[0]
+    pod = case.question.value
     owner = workload(pod)
     if owner is None:
         return
-    same = [
-        (name, other)
-        for (where, name), other in case.state.all("Pod").items()
-        if where == namespace and workload(other) == owner and text_at(other, "spec", "nodeName")
-    ]
-    holding = [(name, other) for name, other in same if any(c.allocated for c in enter(case.state, other).claims)]
+    kind, name = owner
+    holding = [other for _, other in _placed(case, owner) if any(c.allocated for c in enter(case.state, other).claims)]
     if not holding:
         return
-    older = [name for name, other in holding if _maker(other) != _maker(pod)]
+    older = [other for other in holding if _maker(other) != _maker(pod)]
     held = "hold devices" if len(holding) > 1 else "holds devices"
-    if owner[0] != "Deployment" or not older:
-        yield f"{len(holding)} other pod{'s' if len(holding) > 1 else ''} of {owner[0]} {owner[1]} {held}"
+    if kind != "Deployment" or not older:
+        yield f"{len(holding)} other pod{'s' if len(holding) > 1 else ''} of {kind} {name} {held}"
         return
-    rolling = _rolling(case, owner[1])
+    rolling = _rolling(case, name)
     settings = ", ".join(f"{key} {rolling[key]}" for key in _ROLLING if key in rolling)
     yield (
-        f"{len(older)} old replica{'s hold' if len(older) > 1 else ' holds'} devices while Deployment {owner[1]} is "
+        f"{len(older)} old replica{'s hold' if len(older) > 1 else ' holds'} devices while Deployment {name} is "
         f"updated{f' ({settings})' if settings else ''}: if devices are short, the rolling update waits for itself"
     )
 
@@ -283,8 +281,8 @@ def _cron(case: Case, namespace: str, job: str) -> str:
 
 
 def _cron_of(case: Case, pod: PodInfo) -> str:
-    owner = workload(pod.value)
-    return _cron(case, pod.namespace, owner[1]) if owner and owner[0] == "Job" else ""
+    kind, name = pod.workload or ("", "")
+    return _cron(case, pod.namespace, name) if kind == "Job" else ""
 
 
 def _sharing(case: Case, pod: Raw) -> Iterator[Cause]:
@@ -302,16 +300,16 @@ def _evicted(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause])
     owner = workload(case.question.value)
     if owner is None:
         return
+    kind, name = owner
     namespace = case.question.key[0]
-    prefix = owner[1] + "-"
     evicted = {
         text_at(event, "involvedObject", "name") or text_at(event, "regarding", "name")
         for (where, _), event in case.state.all("Event").items()
         if where == namespace and event.get("reason") in ("DeviceTaintManagerEviction", "TaintManagerEviction")
     }
-    number = sum(name.startswith(prefix) for name in evicted)
+    number = sum(pod.startswith(f"{name}-") for pod in evicted)
     if number > 1:
-        yield EvictionLoop(owner=f"{owner[0]} {namespace}/{owner[1]}", evicted=number)
+        yield EvictionLoop(owner=f"{kind} {namespace}/{name}", evicted=number)
 
 
 def _lost_nodes(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
@@ -513,16 +511,15 @@ def _old_revision(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Ca
     it returns at the first pod that is not ready, before it updates any), or its Deployment, while it is paused
     (pkg/controller/deployment/deployment_controller.go syncDeployment)."""
     pod = case.pod
-    owner, namespace = workload(pod.value), case.question.key[0]
-    if owner is not None and owner[0] == "Deployment":
-        deployment, template = case.state.get("Deployment", (namespace, owner[1])), _template(case)
+    (kind, name), namespace = pod.workload or ("", ""), case.question.key[0]
+    if kind == "Deployment":
+        deployment, template = case.state.get("Deployment", (namespace, name)), _template(case)
         paused = at(deployment, "spec", "paused") is True
         if paused and template is not None and template != at(deployment, "spec", "template", "spec"):
-            yield OldRevision(owner=f"Deployment {namespace}/{owner[1]}", paused=True)
+            yield OldRevision(owner=f"Deployment {namespace}/{name}", paused=True)
+    if kind != "StatefulSet":
         return
-    if owner is None or owner[0] != "StatefulSet":
-        return
-    value = case.state.get("StatefulSet", (namespace, owner[1]))
+    value = case.state.get("StatefulSet", (namespace, name))
     own, wanted = pod.labels.get(_REVISION), text_at(value, "status", "updateRevision")
     if not own or not wanted or own == wanted:
         return
@@ -531,7 +528,7 @@ def _old_revision(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Ca
     if isinstance(partition, int) and ordinal.isdecimal() and int(ordinal) < partition:
         return
     if text_at(value, "spec", "podManagementPolicy") != "Parallel" or text_at(strategy, "type") == "OnDelete":
-        yield OldRevision(owner=f"StatefulSet {namespace}/{owner[1]}")
+        yield OldRevision(owner=f"StatefulSet {namespace}/{name}")
 
 
 def _old_template(case: Case, found: Sequence[NodeFindings], ranked: Sequence[Cause]) -> Iterator[Cause]:
