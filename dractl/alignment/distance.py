@@ -116,7 +116,8 @@ def place(driver: str, device: Device, levels: Levels | None) -> Location:
         None,
     )
     parent = attributes.get("parentUUID") or attributes.get(f"{driver}/parentUUID")
-    whole = parent.value if parent is not None else device.name if _shared(device) else None
+    shared = device.mapping.get("allowMultipleAllocations")
+    whole = parent.value if parent is not None else device.name if shared else None
     return Location(
         kind(driver),
         None if levels is None else _function(device, levels.machine),
@@ -124,10 +125,6 @@ def place(driver: str, device: Device, levels: Levels | None) -> Location:
         numa,
         whole if isinstance(whole, str) else None,
     )
-
-
-def _shared(device: Device) -> bool:
-    return bool(device.mapping.get("allowMultipleAllocations"))
 
 
 def _first(value: object) -> int | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
-from dractl.cel import Program, environment, require
+from dractl.cel import environment, require
 from dractl.cel.trials import ReleaseVerdict, TriedDevice, tried
 from dractl.cli import common, completing, driver_options, terminal
 from dractl.cluster import ClusterState
@@ -128,7 +128,8 @@ def _answer(
         return ReleaseVerdict(target.release, program, stored, help_of(program, target), remarks=_remarks(text, target))
     found = list(_published(states))
     if not drivers:
-        wanted = sorted({device.driver for device in found} & (_named(program)))
+        named = {*program.drivers, *(found.domain for found in program.lookups)}
+        wanted = sorted({device.driver for device in found} & named)
     chosen = [device for device in found if not wanted or device.driver in wanted]
     missing = published.unknown(value for state in states for value in state.all("ResourceSlice").values())
     error = published.undecided(stored, {name for driver in wanted or missing for name in missing.get(driver, ())})
@@ -156,11 +157,6 @@ def _remarks(text: str, target: Target) -> tuple[tuple[str, str, str | None], ..
         for finding in found
         if finding.api is None and finding.severity != "info" and finding.code.startswith(("DRA6", "DRA7"))
     )
-
-
-def _named(program: Program) -> set[str]:
-    """The drivers that an expression refers to: those it names, and those whose domains it reads."""
-    return {*program.drivers, *(found.domain for found in program.lookups)}
 
 
 def _published(states: Iterable[ClusterState]) -> Iterable[TriedDevice]:

@@ -210,7 +210,7 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
     """The workload or pod that is ``written`` in a file, else its template, else its claim; the file's objects are
     added to the cluster's. Raises UsageError where a file has a cluster and several of them."""
     others = [kind for kind in written.kinds if kind not in (*_ORDER, "Node", "DeviceClass", "ResourceSlice")]
-    pods = [kind for kind in others if kind == "Pod" or kind not in _known_kinds()]
+    pods = [kind for kind in others if kind == "Pod" or kind not in GROUPS]
     if any(map(written.has, ("Node", "ResourceSlice"))):
         pods = [kind for kind in pods if kind != "Pod"]  # those that run there
     every = [(kind, key, value) for kind in (*pods, *_ORDER) for key, value in written.all(kind).items()]
@@ -225,10 +225,6 @@ def _of_file(state: ClusterState, path: str, written: ClusterState) -> Copies:
     raise InputError(
         "nothing in it can be placed", place=path, hint="fit accepts a template, a claim, a pod or a workload"
     )
-
-
-def _known_kinds() -> frozenset[str]:
-    return frozenset(GROUPS) - {"Pod"}
 
 
 def _tell_of_group(subject: Copies) -> None:

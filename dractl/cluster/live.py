@@ -175,14 +175,11 @@ def _check(rights: Rights, namespace: str, vital: frozenset[str], *, everywhere:
     if not unread:
         return
     names = ", ".join(one.resource.partition(".")[0] for one in unread)
+    user = f"user {rights.user}" if rights.user else "this user"
     raise InputError(
-        f"{_user(rights)} may not list {names} in the whole cluster, which the answer needs",
+        f"{user} may not list {names} in the whole cluster, which the answer needs",
         hint=f"an administrator can allow it: {rights.allowing(*vital)}",
     )
-
-
-def _user(rights: Rights) -> str:
-    return f"user {rights.user}" if rights.user else "this user"
 
 
 def _notes(rights: Rights, *, partly: bool) -> list[str]:

@@ -69,7 +69,8 @@ def suggest(shape: Mapping[str, int], rendering: Rendering, target: Target) -> S
                 taken |= _taken(verdict)
                 copies += 1
         found = Suggestion(claim, alignment, _devices(allocator.allocate(node, [asked])), copies)
-        return replace(found, left={driver: count for driver, count in left.items() if driver in _hardware()})
+        known = set().union(*hardware().values())
+        return replace(found, left={driver: count for driver, count in left.items() if driver in known})
     return None
 
 
@@ -95,10 +96,6 @@ def largest(rendering: Rendering, target: Target) -> dict[str, int] | None:
 
 
 _HALF = 16  # of the devices that one claim can have
-
-
-def _hardware() -> set[str]:
-    return {driver for drivers in hardware().values() for driver in drivers}
 
 
 def _node_name(rendering: Rendering) -> str:

@@ -28,7 +28,8 @@ def _places(cloud: str | None) -> tuple[str, ...]:
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
     """A function that gives the attributes of a device, by its PCI address (empty: it has none)."""
-    cloud = options.setting(_DRIVER, "cloud") or machine.host.cloud or _by_dmi(machine)
+    by_dmi = "aws" if machine.host.vendor == "Amazon EC2" else None  # EC2 alone has the instance type in DMI, too
+    cloud = options.setting(_DRIVER, "cloud") or machine.host.cloud or by_dmi
     if cloud is not None and cloud not in CLOUDS:
         raise UsageError(f"{_DRIVER}: cloud must be {', '.join(CLOUDS[:-1])} or {CLOUDS[-1]}, not {cloud!r}")
     _refuse_other(cloud, options)
@@ -49,11 +50,6 @@ def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, 
         return {name: value for name, value in found.items() if value is not None}
 
     return of_device
-
-
-def _by_dmi(machine: Machine) -> str | None:
-    """EC2 alone has the instance type in DMI too: nothing else is known without the metadata service."""
-    return "aws" if machine.host.vendor == "Amazon EC2" else None
 
 
 def _refuse_other(cloud: str | None, options: Options) -> None:

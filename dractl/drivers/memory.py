@@ -28,7 +28,8 @@ class _Memory(Known, frozen=True):
         slices: dict[int, list[dict[str, Any]]] = {}  # by huge page size; memory is 0
         comments: dict[str, str] = {}
         notices: list[str] = []
-        for place, node in enumerate(_zones(machine)):
+        # As ghw lists nodes: by the names of their folders, so that node10 comes before node2.
+        for place, node in enumerate(sorted(machine.numa_nodes, key=lambda node: str(node.id))):
             if node.memory_bytes is None:
                 notices.append(f"{NAME}: how much memory NUMA node {node.id} has is unknown here")
                 continue
@@ -49,11 +50,6 @@ class _Memory(Known, frozen=True):
 
 
 PROFILE = _Memory(NAME)
-
-
-def _zones(machine: Machine) -> list[NumaNode]:
-    """As ghw lists nodes: by the names of their folders, so that node10 comes before node2."""
-    return sorted(machine.numa_nodes, key=lambda node: str(node.id))
 
 
 def _amounts(node: NumaNode) -> Iterator[tuple[int, int]]:

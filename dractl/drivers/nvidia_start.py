@@ -112,7 +112,8 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
         and gpu.virtualization == "unknown"
     ):
         return f"NVML reports no virtualization mode of GPU {gpu.bdf}"
-    if dynamic and (not options.has(NAME, "dynamic-mig-checks") or _changes(gpu)):
+    # Of other GPUs than vGPUs the driver makes the MIG devices, and does not look for others then.
+    if dynamic and (not options.has(NAME, "dynamic-mig-checks") or gpu.virtualization != "vgpu"):
         return None
     if dynamic and gpu.mig_mode and gpu.mig_devices:  # partitions.go PartGetDevice of a MigStaticDeviceType
         return f"GPU {gpu.bdf} is a vGPU with MIG devices, and dynamicMIG makes the driver panic on them"
@@ -129,8 +130,3 @@ def _of_mig(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
                 f"{profile.slices} slices of its GPU instance"
             )
     return None
-
-
-def _changes(gpu: Gpu) -> bool:
-    """True if the GPU's MIG devices are made by the driver, which does not look for others then."""
-    return gpu.virtualization != "vgpu"

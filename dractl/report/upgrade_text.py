@@ -62,14 +62,11 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     label = finding.level.upper()
     lines = ["  " + canvas.paint(label, _STYLES[finding.level]) + " " * (9 - len(label)) + first.lstrip(), *rest]
     owner = None if (finding.owner or "").startswith("namespace ") else finding.owner  # the objects' names have it
-    for what, text in (("fix", finding.fix), ("owner", owner), ("source", _source(finding) if every else "")):
+    source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
+    for what, text in (("fix", finding.fix), ("owner", owner), ("source", source)):
         if text:
             lines += _wrapped(f"{what}: {printable(text)}", canvas, indent, 0 if every else 1)
     return lines
-
-
-def _source(finding: Finding) -> str:
-    return ", ".join(filter(None, (finding.source, finding.date)))
 
 
 def _more(count: int) -> list[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dractl.model.releases import Target
 from dractl.validation.causes import declared, forbidden, invalid, not_supported, only_declared, required, too_many
 from dractl.validation.formats import fully_qualified_name, label, label_errors, subdomain
-from dractl.validation.lists import bounded, bounded_set, text_of, unique
+from dractl.validation.lists import bounded, bounded_set, name_of, text_of, unique
 from dractl.validation.opaque import OpaqueRules, configuration
 from dractl.validation.place import Place
 from dractl.validation.selectors import MAX_COST, SelectorRules, derived_attribute, selectors
@@ -47,7 +47,7 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     requests, constraints, config = (devices.child(name) for name in ("requests", "constraints", "config"))
     claim = _Claim(target, references(requests), _constrained(constraints), cost=[])
     yield from bounded_set(
-        ("RC-01", "RC-02"), requests, MAX_REQUESTS, partial(_request, claim), _name, target, name="name"
+        ("RC-01", "RC-02"), requests, MAX_REQUESTS, partial(_request, claim), name_of, target, name="name"
     )
     yield from bounded("RC-01", constraints, MAX_CONSTRAINTS, partial(_constraint, claim), target)
     yield from bounded("RC-01", config, MAX_CONFIG, partial(_config, claim), target)
@@ -79,14 +79,10 @@ def admin_access(place: Place, namespace: Mapping[str, str] | None, target: Targ
             return
 
 
-def _name(place: Place) -> str:
-    return place.child("name").text
-
-
 def references(requests: Place) -> dict[str, frozenset[str]]:
     """Names of requests, and of the alternatives of each."""
     return {
-        _name(request): frozenset(_name(sub) for sub in request.child("firstAvailable").items())
+        name_of(request): frozenset(name_of(sub) for sub in request.child("firstAvailable").items())
         for request in requests.items()
     }
 
@@ -127,7 +123,7 @@ def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
     if first_available.size:
         check = partial(_sub_request, claim, place.child("name").text)
         yield from bounded_set(
-            ("RC-06", "RC-06"), first_available, MAX_FIRST_AVAILABLE, check, _name, claim.target, name="name"
+            ("RC-06", "RC-06"), first_available, MAX_FIRST_AVAILABLE, check, name_of, claim.target, name="name"
         )
     if exactly.set:
         yield from _body(claim, exactly, place.child("name").text, alternative=False)
@@ -135,7 +131,7 @@ def _alternatives(claim: _Claim, place: Place) -> Iterator[Violation]:
 
 def _sub_request(claim: _Claim, parent: str, place: Place) -> Iterator[Violation]:
     yield from label("RC-07", place.child("name"))
-    yield from _body(claim, place, f"{parent}/{_name(place)}", alternative=True)
+    yield from _body(claim, place, f"{parent}/{name_of(place)}", alternative=True)
 
 
 def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> Iterator[Violation]:
@@ -173,7 +169,7 @@ def _derived_attributes(claim: _Claim, places: Place, reference: str) -> Iterato
         yield from declared(places, [too_many("RC-31", places, MAX_DERIVED)])
     for item in places.items():
         yield from _derived(claim, item, reference, declarative=places.size <= MAX_DERIVED)
-    yield from unique("RC-31", places, _name, claim.target)
+    yield from unique("RC-31", places, name_of, claim.target)
 
 
 def _derived(claim: _Claim, place: Place, reference: str, *, declarative: bool) -> Iterator[Violation]:

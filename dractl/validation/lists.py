@@ -53,6 +53,11 @@ def bounded_set(
             yield from declared(item, [violation]) if target.has("declarative-validation") else [violation]
 
 
+def name_of(place: Place) -> str:
+    """The item's ``name`` as the key."""
+    return place.child("name").text
+
+
 def text_of(place: Place) -> Any:
     """The item itself as the key."""
     return place.text

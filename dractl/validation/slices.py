@@ -38,7 +38,7 @@ from dractl.validation.formats import (
     qualified_name,
     shortened,
 )
-from dractl.validation.lists import bounded, bounded_set, text_of, unique
+from dractl.validation.lists import bounded, bounded_set, name_of, text_of, unique
 from dractl.validation.nodes import node_name, node_selector
 from dractl.validation.place import Place
 from dractl.validation.tolerations import TaintRules, taint
@@ -80,10 +80,6 @@ def spec(place: Place, target: Target) -> Iterator[Violation]:
     yield from skipped_operations("RS-39", place.child("skipNodeOperations"))
 
 
-def _name(place: Place) -> str:
-    return place.child("name").text
-
-
 def _pool(place: Place) -> Iterator[Violation]:
     yield from pool_name("RS-02", place.child("name"))
     count, generation = place.child("resourceSliceCount"), place.child("generation")
@@ -122,7 +118,7 @@ def _nodes(place: Place) -> Iterator[Violation]:
 def _devices(slice_spec: Place, devices: Place, target: Target) -> Iterator[Violation]:
     check = partial(_device, slice_spec, target)
     limit = _max_devices(devices, target)
-    yield from bounded_set(("RS-12", "RS-13"), devices, limit, check, _name, target, name="name")
+    yield from bounded_set(("RS-12", "RS-13"), devices, limit, check, name_of, target, name="name")
     if devices.size > limit:
         for device in devices.items():
             yield from only_declared(check(device), target)
@@ -314,7 +310,7 @@ def _shared_counters(slice_spec: Place, target: Target) -> Iterator[Violation]:
         yield from _totals_1_34(slice_spec)
     limit = MAX_COUNTER_SETS if target.has("counter-limits") else places.size
     check = partial(_counter_set, target)
-    yield from bounded_set(("RS-36", "RS-36"), places, limit, check, _name, target, name="name")
+    yield from bounded_set(("RS-36", "RS-36"), places, limit, check, name_of, target, name="name")
 
 
 def _totals_1_34(slice_spec: Place) -> Iterator[Violation]:
@@ -394,7 +390,7 @@ def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
     total = sum(item.child("counters").size for item in places.items())
     if total > MAX_COUNTERS:
         yield invalid("RS-32", device, f"the total number of counters must not exceed {MAX_COUNTERS}", total)
-    known = {_name(item): item.child("counters").value or {} for item in slice_spec.child("sharedCounters").items()}
+    known = {name_of(item): item.child("counters").value or {} for item in slice_spec.child("sharedCounters").items()}
     for item in places.items():
         name, counters = item.child("counterSet"), item.child("counters")
         if name.text not in known:

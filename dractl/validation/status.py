@@ -59,7 +59,8 @@ def claim_status(root: Place, namespace: Mapping[str, str] | None, target: Targe
     if allocation.set:
         yield from _allocation(allocation, references(root.child("spec", "devices", "requests")), target)
         yield from _admin_access(allocation.child("devices", "results"), namespace, target)
-    yield from _devices(status.child("devices"), _allocated(allocation), target)
+    allocated = frozenset(map(_device, allocation.child("devices", "results").items()))
+    yield from _devices(status.child("devices"), allocated, target)
 
 
 def _reservations(places: Place, *, allocated: bool, target: Target) -> Iterator[Violation]:
@@ -137,10 +138,6 @@ def _device(place: Place) -> Device:
     """The identity of a device, or of a share of one: driver, pool, name and share."""
     driver, pool, device = (place.child(name).text for name in ("driver", "pool", "device"))
     return driver, pool, device, place.child("shareID").value
-
-
-def _allocated(allocation: Place) -> frozenset[Device]:
-    return frozenset(_device(result) for result in allocation.child("devices", "results").items())
 
 
 def _devices(places: Place, allocated: frozenset[Device], target: Target) -> Iterator[Violation]:

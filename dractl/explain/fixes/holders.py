@@ -124,8 +124,8 @@ def watch(problem: Problem) -> Iterator[Candidate]:
             found.setdefault(holder.workload or "", []).append(holder.pod or "")
     for owner in found:
         key = key_of(owner.partition(" ")[2])
-        value = problem.state.get("DaemonSet", key)
-        pods = ["/".join(k) for k, p in problem.state.all("Pod").items() if workload_target(p, k[0]) == _target(owner)]
+        value, named = problem.state.get("DaemonSet", key), owner.replace(" ", "/", 1)
+        pods = ["/".join(k) for k, p in problem.state.all("Pod").items() if workload_target(p, k[0]) == named]
         for reference in maps_at(value, "spec", "template", "spec", "resourceClaims"):
             target = f"ResourceClaimTemplate/{key[0]}/{text_at(reference, 'resourceClaimTemplateName')}"
             requests = maps_at(problem.state.get(*parse_target(target)), "spec", "spec", "devices", "requests")
@@ -146,10 +146,6 @@ def watch(problem: Problem) -> Iterator[Candidate]:
                 effect="if it only watches the devices: with adminAccess it takes none of them",
                 tried=(*changes, *ended),
             )
-
-
-def _target(owner: str) -> str:
-    return owner.replace(" ", "/", 1)
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)

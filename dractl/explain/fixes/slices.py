@@ -44,7 +44,8 @@ def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
     ]
     corrects = isinstance(problem.first, OfPool) and cause.pool == problem.first.pool
     if isinstance(cause, PoolIncomplete) and slices:
-        missing = _missing(cause, slices)
+        # Where the counts disagree (kubernetes#141117), those of the whole cluster count.
+        missing = max(int(cause.want or 0) - max(int(cause.have or 0), len(_current(slices))), 1)
         if missing <= _CREATED:
             yield replace(_restart(cause, pool, slices, missing), corrects=corrects)
     elif isinstance(cause, PoolObsolete) and slices:
@@ -96,11 +97,6 @@ def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
 def _current(slices: list[tuple[Any, Mapping[str, Any]]]) -> Sequence[Mapping[str, Any]]:
     (current,) = newest((value for _, value in slices), lambda value: slice_of(value).identity).values()
     return current
-
-
-def _missing(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]]) -> int:
-    """Slices that the pool lacks. Where the counts disagree (kubernetes#141117), those of the whole cluster count."""
-    return max(int(cause.want or 0) - max(int(cause.have or 0), len(_current(slices))), 1)
 
 
 def _restart(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]]], missing: int) -> Candidate:
