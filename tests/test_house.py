@@ -280,3 +280,14 @@ def test_functions_import_at_the_seams_only() -> None:
 def test_values_are_structs() -> None:
     for path in PACKAGE.rglob("*.py"):
         assert not imports(path) & {"dataclasses", "dataclasses.dataclass", "typing.NamedTuple"}, path
+
+
+def test_constants_are_read() -> None:
+    """A private name of a module that nothing reads, which no linter reports."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = parsed(path)
+        set_here = [statement for statement in tree.body if isinstance(statement, ast.Assign | ast.AnnAssign)]
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        written = {node.id for one in set_here for node in ast.walk(one) if isinstance(node, ast.Name)}
+        assert not {name for name in written - read if name.startswith("_") and not name.startswith("__")}, path

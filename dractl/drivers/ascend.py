@@ -12,7 +12,6 @@ from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.topology.machine import Machine
 
 NAME = "ascend.project-hami.io"
-_MODES = "with device templates, the default"
 
 
 class _Ascend(Known, frozen=True):

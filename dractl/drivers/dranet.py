@@ -29,10 +29,6 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
 _KINDS = {"tun": "tuntap"}  # vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
 
-_WITH_INTERFACE, _PCI = "where it has an interface", "of PCI functions"
-# github.com/vishvananda/netlink LinkOperState.String
-_STATES = ("unknown", "not-present", "down", "lower-layer-down", "testing", "dormant", "up")
-
 
 class _Dranet(Known, frozen=True):
     def present(self, machine: Machine) -> bool:

@@ -16,9 +16,6 @@ NAME = "dra.memory"
 _PAGE_SIZE, _HUGE = "resource.kubernetes.io/pageSize", "resource.kubernetes.io/hugeTLB"
 _LEAST = 1 << 20  # MinimumAllocatable of memory; that of huge pages is one page
 
-# hack/ci/install.tmpl.yaml: DeviceClass -> page size, huge.
-_CLASSES = {"dra.memory": ("4Ki", False), "dra.hugepages-2m": ("2Mi", True), "dra.hugepages-1g": ("1Gi", True)}
-
 
 class _Memory(Known, frozen=True):
     def present(self, machine: Machine) -> bool:

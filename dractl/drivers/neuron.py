@@ -13,9 +13,6 @@ from dractl.topology.machine import Machine, PciDevice
 
 NAME = "neuron.aws.com"
 _VENDOR = "0x1d0f"
-_GRID = "on instances whose devices form a grid, UltraServers excepted"
-_EFA = "on instance types with EFA"
-_MEASURED = "where EC2 reports the instance's topology"
 
 
 class _Neuron(Known, frozen=True):

@@ -12,7 +12,6 @@ from dractl.topology.machine import Machine, PciDevice
 NAME = "spyre.ibm.com"
 _VENDOR, _PRODUCTS = "0x1014", ("0x06a7", "0x06a8")
 _CLASSES = ("00", "12")
-_TOPOLOGY = "with a topology file"
 
 
 class _Spyre(Known, frozen=True):

@@ -27,7 +27,6 @@ _VALUES = {"string": "string", "int": "int", "bool": "bool", "version": "version
 _ADDRESS = "resource.kubernetes.io/pciBusID"
 _OF_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
 """Attributes that all devices of a PCI address share."""
-_SHOWN = 3
 
 
 class DescribedNode(Struct, frozen=True):

@@ -8,22 +8,10 @@ fit, as cel-go does for operands whose type is only known at run time.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dractl.cel.functions import conversion, formatting, kubernetes, lists, network, optionals, regex, strings, time
+from dractl.cel.functions import conversion, formatting, kubernetes, lists, network, optionals, regex, strings, time  # noqa: F401
 from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
 from dractl.model import Quantity
-
-_LIBRARIES = (
-    conversion,
-    formatting,
-    kubernetes,
-    lists,
-    network,
-    optionals,
-    regex,
-    strings,
-    time,
-)  # imported to register
 
 # Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error names no function.
 _BARE = {"contains", "startsWith", "endsWith", "matches"}
