@@ -127,17 +127,19 @@ DIMENSIONS = (
 
 
 def grown(dractl: Sequence[str], folder: Path, dimension: Dimension, runs: int) -> tuple[list[float], float]:
-    """Seconds of each size without the start, the best of ``runs``, and the exponent over the last two doublings.
+    """Seconds of each size without the start, the least of ``runs``, and the exponent over the last two doublings. The
+    sizes take turns, so that other work on the machine slows all of them.
 
     An exponent of 1 doubles the time with the size, 2 makes it four times as long.
     """
     (folder / "start").mkdir(exist_ok=True)
     alone = shutil.copy(Path(__file__).parent / "selector.yaml", folder / "start")
-    nothing = [*dractl, "lint", "--isolated", str(alone)]
-    start = min(once(nothing, {}).cpu for _ in range(5))
-    times = []
+    commands = [[*dractl, "lint", "--isolated", str(alone)]]
     for step in range(DOUBLINGS + 1):
         size = dimension.smallest * 2**step
-        command = [*dractl, *dimension.make(folder / f"{dimension.smallest}-{step}", size)]
-        times.append(max(0.001, min(once(command, {}).cpu for _ in range(runs)) - start))
+        commands.append([*dractl, *dimension.make(folder / f"{dimension.smallest}-{step}", size)])
+    caches = [{"XDG_CACHE_HOME": str(folder / f"cache-{run}")} for run in range(runs)]  # no run knows another's answer
+    taken = [[once(command, cache).cpu for command in commands] for cache in caches]
+    start, *least = map(min, zip(*taken, strict=True))
+    times = [max(0.001, seconds - start) for seconds in least]
     return times, math.log2(times[-1] / times[-3]) / 2

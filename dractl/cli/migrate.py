@@ -12,6 +12,7 @@ from dractl.cli import common, fixing, terminal
 from dractl.cli.fixing import FileChange
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
+from dractl.garbage import without_collecting
 from dractl.manifests import Inputs, load_readable
 from dractl.manifests.kustomize import is_kustomization
 from dractl.migration import Migrated, Migration, classes_for
@@ -74,8 +75,9 @@ def command(
     if not target.has("served-by-default"):
         raise UsageError("claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34")
     stdin = sys.stdin.buffer.read() if "-" in paths else None
-    inputs = load_readable(paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False)
-    migrated = _migrated(inputs, tolerate=tolerate)
+    with without_collecting():
+        inputs = load_readable(paths, stdin=stdin, exclude=[*settings.exclude, *(exclude or ())], relevant_only=False)
+        migrated = _migrated(inputs, tolerate=tolerate)
     changes, errors = ([], []) if keep_requests else _changes(migrated, inputs.digests, stdin)
     if write:
         errors += _write(changes, stdin)

@@ -30,6 +30,11 @@ class Cache:
     def __init__(self, folder: str) -> None:
         self._store = Store(folder, "lint", _FORMAT)
 
+    @property
+    def empty(self) -> bool:
+        """True if it has no report of anything."""
+        return self._store.empty
+
     def get(self, key: str) -> Report | None:
         """The report stored under a key."""
         try:

@@ -81,7 +81,7 @@ def findings(
     patches: list[Meant] = []
     for reading in readable:
         remarks, meant = _remarked(reading, terms, around.namespaces.labels)
-        if not _is_other(reading.document, around.files):
+        if remarks and not _is_other(reading.document, around.files):
             found += _placed(reading, remarks, terms)
         subject = reading.subject if meant is None else manifest(meant)
         (patches if reading.patch else whole).append(Meant(subject, reading.number))

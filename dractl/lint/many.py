@@ -39,7 +39,7 @@ def lint_listed(
     what is made of several files; with more than one process, there must be nothing to add.
     """
     shares = _shares(entries, processes)
-    if len(shares) > 1 and cache is None:
+    if len(shares) > 1 and (cache is None or cache.empty):
         registry.checks()  # imported once, for all processes
     work = partial(_share, terms=terms, named=named, hashed=cache is not None, completed=completed)
     with Team(partial(work, apart=len(shares) > 1), shares) as team:

@@ -19,6 +19,7 @@ _DIRECTIVE = re.compile(
 _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
 _OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
+_COLLECTIONS = (dict, list)  # a union is made and asked in three times the time
 _NAMED = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
@@ -65,7 +66,7 @@ def _has_directive(value: Any) -> bool:
         if isinstance(node, dict):
             keys.update(node)
             node = node.values()
-        stack += [child for child in node if isinstance(child, dict | list)]
+        stack += [child for child in node if isinstance(child, _COLLECTIONS)]
     return any(map(_is_directive, keys))
 
 

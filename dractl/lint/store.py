@@ -31,6 +31,14 @@ class Store:
         self._kind = kind
         self._folder = os.path.join(folder, f"{kind}-{version}")
 
+    @property
+    def empty(self) -> bool:
+        """True if nothing is stored."""
+        try:
+            return not os.listdir(self._folder)
+        except OSError:
+            return True
+
     def get(self, key: str) -> bytes | None:
         """What is stored under a key, as it was."""
         try:

@@ -79,7 +79,7 @@ def verdict(
             faults = ()  # reported; the last value of a key counts
         if not (draft.improve(hiding, target) or doubled):
             break
-    return Judgement(tuple(_once(remarks)), draft.document if undecodable else document)
+    return Judgement(tuple(_once(remarks)) if remarks else (), draft.document if undecodable else document)
 
 
 def _belongs_elsewhere(violation: Violation) -> bool:

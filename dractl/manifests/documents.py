@@ -109,8 +109,9 @@ class Document:
         self.value = value
         self.api_version = _text(value, "apiVersion")
         self.kind = _text(value, "kind")
-        self.name = _text(value, "metadata", "name")
-        self.namespace = _text(value, "metadata", "namespace")
+        metadata = value.get("metadata") if isinstance(value, dict) else None
+        self.name = _text(metadata, "name")
+        self.namespace = _text(metadata, "namespace")
         self.origin = origin
         self._locator = locator
         self._prefix = prefix
@@ -175,10 +176,9 @@ class Document:
         return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
 
 
-def _text(value: Any, *path: str) -> str | None:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else None
+def _text(value: Any, name: str) -> str | None:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
 
 
 class Inputs(Struct, frozen=True):

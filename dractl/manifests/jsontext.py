@@ -42,6 +42,7 @@ _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
 _ALIKE = frozenset({"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"})
 """Parts of nodes, pods, claims and slices that many of them have in common."""
+_TOLD_APART = frozenset({str, int})  # True is 1, and equal to 1.0
 
 
 def _list(text: str) -> dict[str, Any] | None:
@@ -72,13 +73,16 @@ def _shared(item: Any, seen: dict[Any, Any]) -> Any:
         if isinstance(own := device.get("name"), str):
             device["name"] = intern(own)
         parts = device.get("basic", device)  # in v1beta1
-        if isinstance(capacity := at(parts, "capacity"), dict):
+        if not isinstance(parts, dict):
+            continue
+        if isinstance(capacity := parts.get("capacity"), dict):
             parts["capacity"] = seen.setdefault(encode(capacity), capacity)
-        attributes = at(parts, "attributes")
+        attributes: Any = parts.get("attributes")
         for name, value in attributes.items() if isinstance(attributes, dict) else ():
             if type(value) is dict and len(value) == 1:
-                [(kind, content)] = value.items()
-                if type(content) is str or type(content) is int:
+                (kind,) = value
+                content = value[kind]
+                if type(content) in _TOLD_APART:
                     attributes[name] = seen.setdefault((kind, content), value)
     for result in _maps(item, "status", "allocation", "devices", "results"):
         for name, value in result.items():

@@ -57,7 +57,7 @@ def _read(text: str) -> Any:
         if following < number or not (dash or key or value or other):
             continue  # part of a literal block; a blank line or a comment
         indent = len(spaces)
-        if other or not (dash or key) or (dash and not key and not value):
+        if not key and (other or not (dash and value)):
             raise _Unknown
         if indent > at or (opening and dash and indent == at):
             if not opening and at >= 0:
@@ -87,13 +87,13 @@ def _read(text: str) -> Any:
         name = _name(key)
         if name is None or name in inner or len(inner) == MAX_KEYS:
             raise _Unknown
-        if value == "|" or value == "|-":
-            inner[name], number = _literal(text, following + 1, at, keep=value == "|")
-        elif value:
-            inner[name] = _value(value)
-        else:
+        if not value:
             inner[name] = None
             opening = name
+        elif value[0] == "|":
+            inner[name], number = _literal(text, following + 1, at, keep=value == "|")
+        else:
+            inner[name] = _value(value)
     return root
 
 
@@ -126,6 +126,8 @@ def _name(key: str) -> str | None:
 
 def _value(text: str) -> Any:
     first = text[0]
+    if first.isalpha() and len(text) > 5:  # longer than every word that resolves to another type
+        return text
     if first == '"' or first == "'":
         return text[1:-1]
     if first == "|":
@@ -134,8 +136,6 @@ def _value(text: str) -> Any:
         return list(_items(text))
     if first == "{":
         return dict(_pairs(text))
-    if first.isalpha() and len(text) > 5:  # longer than every word that resolves to another type
-        return text
     return _scalar(text)
 
 

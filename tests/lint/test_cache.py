@@ -69,6 +69,12 @@ def unlinted(monkeypatch: pytest.MonkeyPatch) -> Any:
     return forbid
 
 
+def test_a_cache_is_empty_until_its_first_report(tree: Path, kept: Cache) -> None:
+    assert kept.empty
+    report(tree, kept)
+    assert not kept.empty
+
+
 def test_the_second_report_is_the_first_and_nothing_is_linted(tree: Path, kept: Cache, unlinted: Any) -> None:
     fresh = report(tree, None)
     assert {finding.code for finding in fresh.findings} >= {"DRA003", "DRA113"}
