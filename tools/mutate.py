@@ -299,6 +299,7 @@ def _forked(work: Callable[[], object], *, limited: bool = True) -> int:
         if limited:
             resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process
+            signal.alarm(5 * SECONDS)  # and that of what waits without end
         work()
         status = 0
     finally:

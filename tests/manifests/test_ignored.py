@@ -88,3 +88,22 @@ def test_patterns_without_end_are_refused_with_their_file(tmp_path: Path, lines:
     (tmp_path / "deep" / ".gitignore").write_text("\n".join(lines))
     with pytest.raises(UsageError, match=r"deep/\.gitignore: more than 5,000 patterns, or 131,072 characters"):
         below(tmp_path)
+
+
+@pytest.mark.parametrize("lines", [["a/"] * 5_000, ["#", ""] * 5_000, ["#" * 131_072]])
+def test_as_many_patterns_as_are_taken(tmp_path: Path, lines: list[str]) -> None:
+    """Comments and empty lines are none."""
+    tree(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "deep" / ".gitignore").write_text("\n".join(lines))
+    assert "deep/keep.yaml" in below(tmp_path)
+
+
+def test_as_many_characters_as_are_excluded(tmp_path: Path) -> None:
+    tree(tmp_path)
+    patterns = ["a.yaml", *["b" * 1_024] * 127, "c" * 1_018]
+    found = [item.path for item in listed([str(tmp_path)], patterns) if isinstance(item, Entry)]
+    assert found
+    assert str(tmp_path / "a.yaml") not in found
+    with pytest.raises(UsageError, match="exclude: more than 5,000 patterns, or 131,072 characters"):
+        list(listed([str(tmp_path)], [*patterns, "d"]))
