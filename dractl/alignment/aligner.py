@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 
 from msgspec.structs import replace
 
-from dractl.alignment.best import Best, Grid, TooMany, best, taken
+from dractl.alignment.best import Best, Choices, Grid, TooMany, taken
 from dractl.alignment.distance import KINDS, NOWHERE, SAME, Distance, Levels, Location, distance, kind, place
 from dractl.alignment.improvement import candidates
 from dractl.alignment.pairing import Positions, paired
@@ -192,11 +192,15 @@ class Aligner:
         key = (built.problem, tuple(of), tuple(numbers), slots, kinds, pairs, tuple((also or {}).items()), id(known))
         if key not in self._known:
             places = list(numbers)
-            near = best(built.problem, _grid(of, places, known, near=True), slots, kinds, pairs, also or {})
-            far = near
+
+            def best(*, near: bool) -> Best | None:
+                grid = _grid(of, places, known, near=near)
+                return Choices(built.problem, grid, slots, kinds, pairs, also or {}).best()
+
+            near = far = best(near=True)
             both = [where for where in places if where.kind in kinds]
             if any(distance(a, b, known).level is None for a, b in combinations_with_replacement(both, 2)):
-                far = best(built.problem, _grid(of, places, known, near=False), slots, kinds, pairs, also or {})
+                far = best(near=False)
             agree = near is not None and far is not None and near.positions == far.positions
             self._known[key] = near if agree else None
         return self._known[key]

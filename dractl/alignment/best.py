@@ -41,19 +41,6 @@ class Grid(Struct, frozen=True):
     far: Callable[[int, int], int]
 
 
-def best(
-    problem: Problem,
-    grid: Grid,
-    slots: Sequence[int],
-    kinds: tuple[str, str],
-    pairs: int,
-    also: Mapping[tuple[str, str], Positions],
-) -> Best | None:
-    """The best allocation with so many pairs of two kinds; None if there is no allocation. ``slots``: those of
-    :func:`taken`. ``also``: only allocations with these positions of other kinds count. Raises TooMany."""
-    return _Comparison(problem, grid, slots, kinds, pairs, also).run()
-
-
 def taken(built: Built, names: Collection[str]) -> tuple[int, ...]:
     """The slot of each request; of alternatives the one that was allocated. ``names``: ``namespace/claim request``."""
 
@@ -63,8 +50,9 @@ def taken(built: Built, names: Collection[str]) -> tuple[int, ...]:
     return tuple(next((n for n in request if name(n) in names), request[0]) for request in built.problem.requests)
 
 
-class _Comparison:
-    """One comparison of all choices of places."""
+class Choices:
+    """All choices of places for so many pairs of two kinds. ``slots``: those of :func:`taken`.
+    ``also``: only allocations with these positions of other kinds count."""
 
     def __init__(
         self,
@@ -89,7 +77,8 @@ class _Comparison:
         self.known: dict[tuple[tuple[str, str], tuple[int, ...], tuple[int, ...]], Positions] = {}
         self.least = self._least(relevant)
 
-    def run(self) -> Best | None:
+    def best(self) -> Best | None:
+        """The best allocation; None if there is no allocation. Raises TooMany."""
         first = self._search({})
         if first is None:
             return None

@@ -275,17 +275,7 @@ class _Builder:
         return run
 
     def _conditional(self, node: Call) -> Run:
-        condition, yes, no = map(self.build, node.args)
-
-        def run(f: Frame) -> Any:
-            value = condition(f)
-            if value is True:
-                return yes(f)
-            if value is False:
-                return no(f)
-            raise v.no_overload()
-
-        return self._resolved(run)
+        return self._resolved(_either(*map(self.build, node.args)))
 
     def _not_strictly_false(self, node: Call) -> Run:
         operand = self.build(node.args[0])
@@ -471,18 +461,7 @@ class _Builder:
         append = self._append(step.args[1], node.accumulator)
         if append is None:
             return self.build(step)
-        chosen: Run = append
-        condition, unchanged = self.build(step.args[0]), self.build(step.args[2])
-
-        def choose(f: Frame) -> Any:
-            value = condition(f)
-            if value is True:
-                return chosen(f)
-            if value is False:
-                return unchanged(f)
-            raise v.no_overload()
-
-        return choose
+        return _either(self.build(step.args[0]), append, self.build(step.args[2]))
 
     def _append(self, node: Node, accumulator: str) -> Run | None:
         """``accumulator + [element]``, which the macros map, filter and transformList expand to."""
@@ -737,3 +716,17 @@ def _optional_index(container: Any, key: Any, open_: Open) -> Optional:
         position = v.list_index(key)
         return Optional(container[position]) if 0 <= position < len(container) else NONE
     return NONE
+
+
+def _either(condition: Run, yes: Run, no: Run) -> Run:
+    """``condition ? yes : no``."""
+
+    def run(f: Frame) -> Any:
+        value = condition(f)
+        if value is True:
+            return yes(f)
+        if value is False:
+            return no(f)
+        raise v.no_overload()
+
+    return run
