@@ -11,7 +11,7 @@ from typing import Any
 
 from dractl.lint.placeholders import holds_placeholder
 from dractl.manifests import Document, Position
-from dractl.manifests.documents import Fault
+from dractl.manifests.documents import Fault, Within
 from dractl.model import Target
 from dractl.model.paths import at as value_at
 from dractl.validation.decoding import DRA_GROUP, decode, identify
@@ -147,24 +147,18 @@ class Draft:
             self.value = {**self.value, "apiVersion": alike[0]}
 
 
-class _WrittenPlaces:
+class _WrittenPlaces(Within):
     """The locator of a draft: asks for the place where a value was written."""
 
     def __init__(self, draft: Draft, document: Document) -> None:
+        super().__init__(document)
         self._draft = draft
-        self._document = document
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        return self._document.locate(self._draft.written(path), key=key, offset=offset)
+        return self._outer.locate(self._draft.written(path), key=key, offset=offset)
 
     def faults(self) -> tuple[Fault, ...]:
-        return self._document.faults
-
-    def line(self, number: int) -> str:
-        return self._document.line(number)
-
-    def text(self) -> str:
-        return self._document.text
+        return self._outer.faults
 
 
 def _alike(written: str, meant: str) -> bool:

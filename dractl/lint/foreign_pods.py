@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dractl.lint.relevance import group
 from dractl.lint.verdict import Flagged, verdict
 from dractl.manifests import Document, Position
-from dractl.manifests.documents import Fault, Path
+from dractl.manifests.documents import Path, Within
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
@@ -199,12 +199,12 @@ def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[A
             yield from _lists_of_claims(item, (*path, at))
 
 
-class _PodPlaces:
+class _PodPlaces(Within):
     """Finds the values of a pod that was put together from a part of a document; ``beside``: the keys of containers
     that are not in the list, by index."""
 
     def __init__(self, document: Document, path: Path, beside: Mapping[int, str]) -> None:
-        self._document = document
+        super().__init__(document)
         self._path = path
         self._beside = beside
 
@@ -214,13 +214,4 @@ class _PodPlaces:
         return (*self._path, *path[1:]) if name is None else (*self._path, name, *path[3:])
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        return self._document.locate(self.of(path), key=key, offset=offset)
-
-    def faults(self) -> tuple[Fault, ...]:
-        return ()
-
-    def line(self, number: int) -> str:
-        return self._document.line(number)
-
-    def text(self) -> str:
-        return self._document.text
+        return self._outer.locate(self.of(path), key=key, offset=offset)

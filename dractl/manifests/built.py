@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.manifests.documents import Document, Fault, Inputs, Path, Skipped
+from dractl.manifests.documents import Document, Inputs, Path, Skipped, Within
 from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, REMOTE, Kustomizations, is_kustomization, shown
 from dractl.manifests.load import is_definition, is_relevant, names_dra, read_text
@@ -186,18 +186,18 @@ def _before(value: dict[str, Any], documents: Iterable[Document]) -> Document | 
     return next(iter([*same, *sorted(inside, key=lambda document: -len(document.name or "")), *alike]), None)
 
 
-class _Places:
+class _Places(Within):
     """Finds the values of an object where they were written: in its file, or in the patch that adds them; other values
     are placed at what they were added to."""
 
     def __init__(self, value: dict[str, Any], before: Document, patches: Sequence[Document]) -> None:
+        super().__init__(before)
         self._value = value
-        self._before = before
         self._patches = [patch for patch in patches if _changes(patch.value, value)]
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         value = value_at(self._value, *path)
-        here, there = self._before, _route(self._value, path, self._before.value)
+        here, there = self._outer, _route(self._value, path, self._outer.value)
         whole = len(there) == len(path) and here.at(there) == value
         for patch in self._patches if not whole else ():
             place, covered = _in_patch(self._value, path, patch.value)
@@ -208,15 +208,6 @@ class _Places:
             if isinstance(patch.value, dict) and covered > len(there):
                 here, there = patch, place
         return here.locate(there, key=key and len(there) == len(path), offset=offset if whole else None)
-
-    def faults(self) -> tuple[Fault, ...]:
-        return ()
-
-    def line(self, number: int) -> str:
-        return self._before.line(number)
-
-    def text(self) -> str:
-        return self._before.text
 
 
 def _inline(kustomization: Document) -> Iterator[Document]:

@@ -1,11 +1,11 @@
 """Claims that custom resources describe in fields of their own, as the ResourceClaimTemplates made of them."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from dractl.manifests.documents import Document, Fault, Path
+from dractl.manifests.documents import Document, Path, Within
 from dractl.manifests.source import Position
 
 _REQUESTS = ("spec", "spec", "devices", "requests")
@@ -139,11 +139,11 @@ _MAKERS: dict[tuple[str, str], Callable[[Document], Iterator[_Made]]] = {
 }
 
 
-class _Places:
+class _Places(Within):
     """Finds the values of a template in the custom resource that describes it."""
 
     def __init__(self, outer: Document, path: Path, outward: Callable[[Path], Path], *, derived: bool) -> None:
-        self._outer = outer
+        super().__init__(outer)
         self._path = path
         self._outward = outward
         self._derived = derived
@@ -151,12 +151,3 @@ class _Places:
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         inside = self._outward(path) if path[:1] == ("spec",) else ()
         return self._outer.locate((*self._path, *inside), key=key, offset=None if self._derived else offset)
-
-    def faults(self) -> Sequence[Fault]:
-        return ()
-
-    def line(self, number: int) -> str:
-        return self._outer.line(number)
-
-    def text(self) -> str:
-        return self._outer.text

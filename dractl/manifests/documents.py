@@ -61,6 +61,22 @@ class Locator(Protocol):
     def text(self) -> str: ...
 
 
+class Within:
+    """The base of locators of what stands in another document, ``outer``, in another form."""
+
+    def __init__(self, outer: Document) -> None:
+        self._outer = outer
+
+    def faults(self) -> Sequence[Fault]:
+        return ()
+
+    def line(self, number: int) -> str:
+        return self._outer.line(number)
+
+    def text(self) -> str:
+        return self._outer.text
+
+
 class Document:
     """One Kubernetes object of a file (or one item of a List in it).
 

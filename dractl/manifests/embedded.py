@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.manifests import yamltext
-from dractl.manifests.documents import Document, Fault, Path
+from dractl.manifests.documents import Document, Fault, Path, Within
 from dractl.manifests.source import Position, Source
 
 _MAX_DEPTH = 32
@@ -50,11 +50,8 @@ def _body(raw: Document) -> Document:
     return Document(raw.file, raw.index, value, _BodyPlaces(raw), origin=raw.origin, rendered=raw.rendered)
 
 
-class _BodyPlaces:
+class _BodyPlaces(Within):
     """Finds the values of an object whose ``spec`` is in the ``spec`` of another map."""
-
-    def __init__(self, outer: Document) -> None:
-        self._outer = outer
 
     def _outward(self, path: Path) -> Path:
         return ("spec", *path) if path[:1] == ("spec",) else path
@@ -67,12 +64,6 @@ class _BodyPlaces:
             replace(fault, path=fault.path[1:]) if fault.path[:2] == ("spec", "spec") else fault
             for fault in self._outer.faults
         ]
-
-    def line(self, number: int) -> str:
-        return self._outer.line(number)
-
-    def text(self) -> str:
-        return self._outer.text
 
 
 def _in_text(document: Document, path: Path, text: str, mark: str) -> Iterator[Document]:
@@ -92,11 +83,11 @@ def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
             )
 
 
-class _TextPlaces:
+class _TextPlaces(Within):
     """Finds the values of a document that is the text of a scalar in another one."""
 
     def __init__(self, outer: Document, path: Path, inner: Document, source: Source) -> None:
-        self._outer = outer
+        super().__init__(outer)
         self._path = path
         self._inner = inner
         self._source = source
@@ -111,9 +102,3 @@ class _TextPlaces:
 
     def faults(self) -> Sequence[Fault]:
         return self._inner.faults
-
-    def line(self, number: int) -> str:
-        return self._outer.line(number)
-
-    def text(self) -> str:
-        return self._outer.text
