@@ -1,0 +1,65 @@
+"""What an answer cannot take less than: the steps that every program of Python has, each after those before it.
+
+    python benchmarks/floors.py STEP PATH
+
+For a folder of manifests: ``start`` imports what lint of them does, ``read`` lists and reads the files, ``yaml`` parses
+them, and ``look`` calls one empty function for each value; ``libyaml`` parses with PyYAML's parser in C instead. For a
+dump: ``explain`` imports, ``text`` reads and ``json`` parses it, in C, without anything that an answer needs.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dractl.lint import registry
+from dractl.manifests import plainyaml
+from dractl.manifests.content import Content
+from dractl.manifests.files import contents, listed
+
+
+def look(value: Any) -> None:
+    """Goes through a value, with one call for each that is inside."""
+    for inner in value.values() if type(value) is dict else value if type(value) is list else ():
+        look(inner)
+
+
+def many(step: str, folder: str) -> None:
+    import_module("dractl.cli.lint")
+    import_module("dractl.cel.compiler")
+    registry.checks()
+    if step == "start":
+        return
+    texts = [item.data.decode() for item in contents(listed([folder], ())) if isinstance(item, Content)]
+    if step == "read":
+        return
+    if step == "libyaml":
+        import yaml
+
+        for text in texts:
+            yaml.load(text, yaml.CSafeLoader)
+        return
+    values = [plainyaml.read(text) for text in texts]
+    assert plainyaml.UNKNOWN not in values
+    if step == "look":
+        for value in values:
+            look(value)
+
+
+def dump(step: str, file: str) -> None:
+    import_module("dractl.cli.explain")
+    if step == "explain":
+        return
+    text = Path(file).read_text(encoding="utf-8")
+    if step == "json":
+        import msgspec
+
+        msgspec.json.decode(text)
+
+
+if __name__ == "__main__":
+    gc.disable()
+    (many if Path(sys.argv[2]).is_dir() else dump)(*sys.argv[1:])
