@@ -67,15 +67,8 @@ class Draft:
     @property
     def document(self) -> Document:
         """The draft as a document: values are those of the draft, places those of the file."""
-        return Document(
-            self._document.file,
-            self._document.index,
-            self.value,
-            _WrittenPlaces(self, self._document),
-            origin=self._document.origin,
-            rendered=self._document.rendered,
-            derived=self._document.derived,
-        )
+        written = self._document
+        return written.another(self.value, _WrittenPlaces(self, written), derived=written.derived)
 
     def misses(self, violation: Violation) -> bool:
         """True if a violation only reports a missing value where the draft dropped one."""

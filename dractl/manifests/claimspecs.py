@@ -18,8 +18,7 @@ def claim_specs(document: Document) -> Iterator[Document]:
     for path, value, outward, derived in maker(document) if maker else ():
         made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "spec": value}
         places = _Places(document, path, outward, derived=derived)
-        origin, rendered = document.origin, document.rendered
-        yield Document(document.file, document.index, made, places, origin=origin, rendered=rendered, derived=derived)
+        yield document.another(made, places, derived=derived)
 
 
 _Made = tuple["Path", Any, "Callable[[Path], Path]", bool]

@@ -153,16 +153,15 @@ class Document:
 
     def part(self, path: Path) -> Document:
         """The object at a path as a document of its own."""
-        prefix = (*self._prefix, *path)
+        return self.another(self.at(path), self._locator, prefix=(*self._prefix, *path), derived=self.derived)
+
+    def another(
+        self, value: Any, locator: Locator, *, prefix: Path = (), derived: bool = False, paged: bool = False
+    ) -> Document:
+        """Another object at the place of this one."""
+        place, origin, rendered = (self.file, self.index), self.origin, self.rendered
         return Document(
-            self.file,
-            self.index,
-            self.at(path),
-            self._locator,
-            prefix=prefix,
-            origin=self.origin,
-            rendered=self.rendered,
-            derived=self.derived,
+            *place, value, locator, prefix=prefix, origin=origin, rendered=rendered, derived=derived, paged=paged
         )
 
     def at(self, path: Path) -> Any:
@@ -244,16 +243,5 @@ def expand(document: Document, depth: int = 0) -> Iterator[Document]:
         if isinstance(item, dict) and inherited and not (item.get("kind") and item.get("apiVersion")):
             missing = {name: text for name, text in inherited.items() if text and not item.get(name)}
             item = {**item, **missing}  # noqa: PLW2901
-        yield from expand(
-            Document(
-                document.file,
-                document.index,
-                item,
-                document._locator,
-                prefix=(*document._prefix, "items", number),
-                origin=document.origin,
-                rendered=document.rendered,
-                paged=paged,
-            ),
-            depth + 1,
-        )
+        prefix = (*document._prefix, "items", number)
+        yield from expand(document.another(item, document._locator, prefix=prefix, paged=paged), depth + 1)

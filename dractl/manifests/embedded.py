@@ -47,7 +47,7 @@ def _body(raw: Document) -> Document:
             return raw
         fields = fields["spec"]
     value = {**raw.value, **raw.value["spec"]}
-    return Document(raw.file, raw.index, value, _BodyPlaces(raw), origin=raw.origin, rendered=raw.rendered)
+    return raw.another(value, _BodyPlaces(raw))
 
 
 class _BodyPlaces(Within):
@@ -77,10 +77,7 @@ def in_text(document: Document, path: Path, text: str) -> Iterator[Document]:
     source = Source(document.file, text)
     for item in yamltext.read(source):
         if isinstance(item, Document):
-            locator = _TextPlaces(document, path, item, source)
-            yield Document(
-                document.file, document.index, item.value, locator, origin=document.origin, rendered=document.rendered
-            )
+            yield document.another(item.value, _TextPlaces(document, path, item, source))
 
 
 class _TextPlaces(Within):
