@@ -128,7 +128,7 @@ def after(
                 of_own = _workload(model, key[0]) == own
                 fresh = _like(model, spec if of_own else None, len(made), kind)
                 why = pod_refusal(state, scheduler.features, fresh)
-                if why is None and state.get("Pod", _key(fresh)) is not None:
+                if why is None and (state.get("Pod", _key(fresh)) is not None or _key(fresh) in stays):
                     why = f"pod {'/'.join(_key(fresh))} is still there"
                 acted = True
                 if why is not None:

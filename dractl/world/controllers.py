@@ -188,9 +188,11 @@ def _in_order(owned: Owned) -> Act:
         return Act(end=tuple(over))
     there = {text_at(pod, "metadata", "name"): pod for pod in owned.active}
     gone = [pod for pod in owned.deleted if text_at(pod, "metadata", "name") not in there]
-    gone = sorted((p for p in gone if owned.now is None or ordinal(p) < first + replicas), key=ordinal)[owned.refused :]
-    if not gone or text_at(owned.now, "spec", "podManagementPolicy") == "Parallel":
-        return Act(like=tuple(gone)) if gone else REST
+    gone = sorted((p for p in gone if owned.now is None or ordinal(p) < first + replicas), key=ordinal)
+    if text_at(owned.now, "spec", "podManagementPolicy") == "Parallel":
+        return Act(like=tuple(gone[owned.refused :]))
+    if not gone or owned.refused:
+        return REST
     before = [pod for pod in owned.active if ordinal(pod) < ordinal(gone[0])]
     return Act(like=(gone[0],)) if all(map(available, before)) else REST
 

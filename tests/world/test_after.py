@@ -206,6 +206,18 @@ def test_a_finalizer_of_others_keeps_the_name_of_a_stateful_sets_pod() -> None:
     assert then.stays == ("ml/p-0",)
 
 
+@pytest.mark.parametrize(("policy", "placed"), [("OrderedReady", []), ("Parallel", ["p-1"])])
+def test_a_replica_that_cannot_be_made_holds_up_those_after_it(policy: str, placed: list[str]) -> None:
+    """pkg/controller/statefulset processReplica, runForAll: only with the policy Parallel the others are made."""
+    pods = [replica(f"p-{n}", "StatefulSet/p", "n-1", f"gpu-{n}") for n in range(2)]
+    pods[0][0]["metadata"]["finalizers"] = ["example.com/flush"]
+    owner = workload("StatefulSet", "p", replicas=2, podManagementPolicy=policy)
+    changes = [Delete(f"Pod/ml/p-{n}") for n in range(2)]
+    then = world([machine("n-1", "gpu-0", "gpu-1"), owner, *pods], *changes, of="p-1")
+    assert [key[1] for key, _ in then.placed] == placed
+    assert then.refused == ("StatefulSet ml/p cannot make its pod: pod ml/p-0 is still there",)
+
+
 KILLED = {"onExitCodes": {"operator": "In", "values": [137, 143]}}
 BY_POLICY = "Job ml/train fails: its podFailurePolicy ends it with the first killed pod"
 EVICTED = {"onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
