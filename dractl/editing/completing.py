@@ -66,7 +66,7 @@ def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
             yield from (Completion(value, "value", start) for value in _known_values(wanted))
 
 
-def _known_values(wanted: expressions.Wanted) -> list[str]:
+def _known_values(wanted: expressions.Word) -> list[str]:
     """The string values of an attribute, and the product names that known machines have."""
     items = published.of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
     values = [value for item in items for value in item.values if isinstance(value, str)]

@@ -14,7 +14,7 @@ _DOTS = (".", ".?")
 _BRACKETS = ("[", "[?")
 
 
-class Wanted(Struct, frozen=True):
+class Word(Struct, frozen=True):
     """The kind of word at a position.
 
     ``what`` is ``member``, ``domain``, ``name``, ``value`` or ``driver``; ``word`` is the part of it before the
@@ -28,7 +28,7 @@ class Wanted(Struct, frozen=True):
     name: str = ""
 
 
-def wanted(before: str) -> Wanted | None:
+def wanted(before: str) -> Word | None:
     """The kind of word that continues a text; None if unknown, and in comments."""
     text = plain(before)
     tokens = tokenize(text)
@@ -56,31 +56,31 @@ def _is_open(token: Token) -> bool:
     return token.content is None and not (len(token.text) > 1 and token.text.endswith(quotes))
 
 
-def _selected(tokens: Sequence[Token], word: str) -> Wanted | None:
+def _selected(tokens: Sequence[Token], word: str) -> Word | None:
     """``device.WORD`` or ``device.attributes["domain"].WORD``; ``tokens`` end with the dot."""
     if not tokens or tokens[-1].text not in _DOTS:
         return None
     found = _domain(tokens[:-1])
     if found is not None:
-        return Wanted("name", word, *found)
-    return Wanted("member", word) if _texts(tokens, 2) == ["device", "."] else None
+        return Word("name", word, *found)
+    return Word("member", word) if _texts(tokens, 2) == ["device", "."] else None
 
 
-def _in_string(head: Sequence[Token], word: str) -> Wanted | None:
+def _in_string(head: Sequence[Token], word: str) -> Word | None:
     """The string that begins after ``head``: a domain, a name, or the literal of a comparison."""
     if head and head[-1].text in _BRACKETS:
         found = _domain(head[:-1])
         if found is not None:
-            return Wanted("name", word, *found)
+            return Word("name", word, *found)
         before = _texts(head[:-1], 3)
         if before[:2] == ["device", "."] and before[2] in _MAPS:
-            return Wanted("domain", word, before[2])
+            return Word("domain", word, before[2])
     operand = _without_default(_operand(head))
     if _texts(operand, 3) == ["device", ".", "driver"]:
-        return Wanted("driver", word)
+        return Word("driver", word)
     if len(operand) > 1 and operand[-1].kind == "name" and operand[-2].text in _DOTS:
         found = _domain(operand[:-2])
-        return Wanted("value", word, *found, operand[-1].text) if found is not None else None
+        return Word("value", word, *found, operand[-1].text) if found is not None else None
     return None
 
 

@@ -14,7 +14,7 @@ from dractl.manifests.documents import Path
 from dractl.migration import labels
 from dractl.migration.edits import Alteration, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
-from dractl.migration.resources import GPU, Wanted, is_extended, mig, parted, parts_of_a_device, wanted, why_not
+from dractl.migration.resources import GPU, StandIn, is_extended, mig, parted, parts_of_a_device, wanted, why_not
 from dractl.migration.templates import Shape, Template
 from dractl.objects.values import items, mapping, text
 
@@ -129,7 +129,7 @@ def plan(
     )
 
 
-def _divided(devices: Wanted, sharing: Sharing | None) -> Wanted:
+def _divided(devices: StandIn, sharing: Sharing | None) -> StandIn:
     """The devices that stand for a use, with what is to be known where the plugin hands them out several times."""
     if sharing is None:
         return devices
@@ -222,7 +222,7 @@ def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: 
     return _Labels(tuple(selectors), profile, tuple(keys), tuple(remarks))
 
 
-def _devices(use: ResourceUse, chosen: _Labels) -> Wanted:
+def _devices(use: ResourceUse, chosen: _Labels) -> StandIn:
     """The devices that stand for a use; node labels choose among NVIDIA's."""
     devices = wanted(use.resource)
     assert devices is not None
@@ -235,7 +235,7 @@ def _devices(use: ResourceUse, chosen: _Labels) -> Wanted:
 
 
 def _claims(
-    spec: Mapping[str, Any], devices: Mapping[ResourceUse, Wanted], template_for: Callable[[Shape], Template]
+    spec: Mapping[str, Any], devices: Mapping[ResourceUse, StandIn], template_for: Callable[[Shape], Template]
 ) -> tuple[_Claim, ...]:
     """A claim for each use, but one for an init container and the containers after it: kubelet gives them its devices
     (pkg/kubelet/cm/devicemanager)."""

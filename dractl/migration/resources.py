@@ -13,7 +13,7 @@ SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
 SHARED = ".shared"  # renameByDefault of k8s-device-plugin's sharing configuration (api/config/v1/replicas.go)
 
 
-class Wanted(Struct, frozen=True):
+class StandIn(Struct, frozen=True):
     """A request for devices: class, selectors, the name of request and claim, and what the user has to know."""
 
     name: str
@@ -37,13 +37,13 @@ _POOL = (
 )
 
 
-def wanted(resource: str) -> Wanted | None:
+def wanted(resource: str) -> StandIn | None:
     """The devices that a device plugin's resource stands for; None where no driver is known to publish them."""
     if resource.endswith(SHARED):
         shared = wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
         if shared is None:
             return None
-        return Wanted(
+        return StandIn(
             shared.name, shared.device_class, shared.driver, shared.selectors, (_SHARING.format(resource=resource),)
         )
     if resource.startswith("nvidia.com/mig-"):
@@ -51,9 +51,9 @@ def wanted(resource: str) -> Wanted | None:
     domain, _, pool = resource.partition("/")
     if "sriov" in pool.lower() and domain != SRIOV:
         expression = f'device.attributes["{SRIOV}"].resourceName == "{pool}"'
-        return Wanted("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
+        return StandIn("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
     row = by_name().get(resource)
-    return None if row is None else Wanted(row.request, row.device_class, row.drivers[0])
+    return None if row is None else StandIn(row.request, row.device_class, row.drivers[0])
 
 
 def parts_of_a_device(resource: str, replicas: int, source: str) -> str:
@@ -61,14 +61,14 @@ def parts_of_a_device(resource: str, replicas: int, source: str) -> str:
     return _PARTED.format(resource=resource, replicas=replicas, source=source)
 
 
-def mig(suffix: str) -> Wanted:
+def mig(suffix: str) -> StandIn:
     """MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for ``1g.10gb+me``.
 
     Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go AddDefaultResourcesToConfig (``+`` becomes ``.``; 1b826ac).
     """
     size, gb, media = suffix.partition("gb.")
     profile = f"{size}gb+{media}" if gb else suffix
-    return Wanted("mig", MIG, GPU, (f'device.attributes["gpu.nvidia.com"].profile == "{profile}"',))
+    return StandIn("mig", MIG, GPU, (f'device.attributes["gpu.nvidia.com"].profile == "{profile}"',))
 
 
 def is_extended(resource: str) -> bool:

@@ -58,7 +58,7 @@ ALONE = True
 Value = tuple[str, Any]
 
 
-class Wanted(Struct, frozen=True):
+class MustHold(Struct, frozen=True):
     """A comparison that has to hold: what it looks at has one of the values."""
 
     subject: Manifest
@@ -84,7 +84,7 @@ def check(run: Run) -> Iterator[Advice]:
                 yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 
-def _advice(first: Wanted, second: Wanted) -> Advice:
+def _advice(first: MustHold, second: MustHold) -> Advice:
     name = second.what
     before = "the class" if first.subject is not second.subject else "another selector"
     if first.expression is second.expression:
@@ -101,11 +101,11 @@ def _advice(first: Wanted, second: Wanted) -> Advice:
     )
 
 
-def _contradiction(run: Run, selectors: list[tuple[Manifest, Expression]]) -> tuple[Wanted, Wanted] | None:
+def _contradiction(run: Run, selectors: list[tuple[Manifest, Expression]]) -> tuple[MustHold, MustHold] | None:
     """The first two comparisons that have no value in common."""
     if sum(expression.text.count("==") + expression.text.count(" in ") for _, expression in selectors) < 2:
         return None
-    before: dict[str, list[Wanted]] = {}
+    before: dict[str, list[MustHold]] = {}
     for subject, expression in selectors:
         for item in _wanted(run, subject, expression):
             for other in before.get(item.what, ()):
@@ -115,7 +115,7 @@ def _contradiction(run: Run, selectors: list[tuple[Manifest, Expression]]) -> tu
     return None
 
 
-def _wanted(run: Run, subject: Manifest, expression: Expression) -> Iterator[Wanted]:
+def _wanted(run: Run, subject: Manifest, expression: Expression) -> Iterator[MustHold]:
     for found in run.program(expression).comparisons:
         compares = found.lookup is None or found.lookup.kind == "attributes"
         if not (found.required and compares and found.operator in ("==", "in")):
@@ -123,4 +123,4 @@ def _wanted(run: Run, subject: Manifest, expression: Expression) -> Iterator[Wan
         values = {literal.key: literal for literal in found.literals}
         # Where .orValue(...) gives a value that is wanted, a device without the attribute satisfies the comparison.
         if found.default is None or found.default.key not in values:
-            yield Wanted(subject, expression, found, values)
+            yield MustHold(subject, expression, found, values)
