@@ -91,9 +91,7 @@ def read(path: Path) -> Config:
     lint = _table(data.get("lint", {}), "lint", path)
     _known(lint, LINT, "lint.", path)
     gates = _table(data.get("feature-gates", {}), "feature-gates", path)
-    for gate, value in gates.items():
-        if not isinstance(value, bool):
-            raise UsageError(f"feature-gates.{gate} must be true or false, not {value!r}", place=str(path))
+    gates = {gate: _flag(value, f"feature-gates.{gate}", path) for gate, value in gates.items()}
     per_file = _table(lint.get("per-file-ignores", {}), "lint.per-file-ignores", path)
     if len(per_file) > MOST_PATTERNS:
         raise UsageError(f"lint.per-file-ignores: more than {MOST_PATTERNS:,} patterns", place=str(path))
@@ -108,7 +106,7 @@ def read(path: Path) -> Config:
         kubernetes_version=_text(data, "kubernetes-version", "", path),
         feature_gates=gates,
         exclude=_texts(data, "exclude", "", path),
-        markdown=_flag(data, "markdown", path),
+        markdown=_flag(data.get("markdown", False), "markdown", path),
         select=_texts(lint, "select", "lint.", path),
         ignore=_texts(lint, "ignore", "lint.", path),
         fail_on=_text(lint, "fail-on", "lint.", path),
@@ -217,10 +215,9 @@ def _text(table: Mapping[str, Any], key: str, prefix: str, path: Path) -> str | 
     return value
 
 
-def _flag(table: Mapping[str, Any], key: str, path: Path) -> bool:
-    value = table.get(key, False)
+def _flag(value: Any, name: str, path: Path) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"{key} must be true or false, not {value!r}", place=str(path))
+        raise UsageError(f"{name} must be true or false, not {value!r}", place=str(path))
     return value
 
 
