@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dractl.explain.case import Case
 from dractl.explain.diagnose.nodes import NodeFindings, over_nodes
 from dractl.model.names import RequestRef
-from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, Cause, merge
+from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, Cause, merge, united
 from dractl.reasons.nodes import NodeFilter, PinnedNode
 from dractl.reasons.registry import of_stop
 from dractl.reasons.scheduling import Mixed
@@ -50,7 +50,8 @@ def rank(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
             if cause.about and node.name in unwanted:
                 continue  # the pod does not want its devices
             key = cause.key
-            merged[key] = merge(merged[key], cause) if key in merged else cause
+            both = united if node.name in unwanted else merge
+            merged[key] = both(merged[key], cause) if key in merged else cause
             far = cause.reach
             if cause.about and hardest < far < STOPPED:
                 far = hardest - 0.1  # this one alone would not be enough

@@ -135,15 +135,18 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def lacking(self) -> int:
-        """The number of missing devices, if it can be counted."""
+        """How much is missing, if it can be counted: devices, or thousandths of what a node has."""
         want, have = getattr(self, "want", None), getattr(self, "have", None)
         return want - have if isinstance(want, int) and isinstance(have, int) else 0
 
 
 def merge(one: C, other: C) -> C:
     """One cause for the nodes of both. Its numbers are those of the node that lacks least."""
-    if other.lacking < one.lacking:
-        one, other = other, one
+    return united(other, one) if other.lacking < one.lacking else united(one, other)
+
+
+def united(one: C, other: C) -> C:
+    """The first cause, for the nodes of both."""
     changed: dict[str, object] = {}
     for name in one.__struct_fields__:
         mine, theirs = getattr(one, name), getattr(other, name, None)

@@ -13,7 +13,7 @@ from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
 from dractl.scheduler import attempt, prebind, volumes
 from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.rejection import NodeLabel, Repelled, Unmet, Untolerated, VolumeClaim
+from dractl.scheduler.rejection import Insufficient, NodeLabel, Repelled, Unmet, Untolerated, VolumeClaim
 
 
 class PinnedNode(OfClaim, frozen=True, kw_only=True):
@@ -95,6 +95,12 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
     nearest: str | None = None
     tolerates: tuple[str, ...] = ()
+
+    @property
+    def lacking(self) -> int:
+        """Thousandths of the resource of which the node has too little."""
+        short = (u.wanted - u.free for u in self.unmet if isinstance(u, Insufficient))
+        return next((each.milli_value() for each in short), 0)
 
     @classmethod
     def of_stop(cls, stop: volumes.VolumeUnusable, scheduler: Scheduler) -> Cause:

@@ -259,3 +259,14 @@ def test_the_places_of_a_constraint_are_those_of_the_node_that_the_headline_name
     assert answer.reasons[0].code == "constraint-conflict"
     assert answer.conflict is not None
     assert f"nearest is {answer.conflict.node}" in answer.headline or "nearest" not in answer.headline
+
+
+def test_of_nodes_that_are_too_small_the_headline_names_what_the_roomiest_has() -> None:
+    """Of a node that the pod does not want nothing is said, however much it has."""
+    nodes = [node(name, allocatable={"cpu": cpu}) for name, cpu in (("a", "8"), ("b", "12"), ("c", "14"))]
+    away = {"key": HOST, "operator": "NotIn", "values": ["c"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [away]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    slices = [slice_of("gpu.example.com", name, device("gpu-0")) for name in "abc"]
+    answer = explain(*nodes, *slices, ONE, pod("p", USES, requests={"cpu": "16"}, spec={"affinity": affinity}))
+    assert "cpu: wants 16, free 12 of 12" in answer.headline
