@@ -364,9 +364,10 @@ def _outdated(case: Case, fitting: NodeFindings, conclusion: Conclusion) -> Conc
         return conclusion
     since = text_at(condition, "lastTransitionTime")
     leaving = preempted(case.state, case.question.value)
-    if leaving:
-        nominated = text_at(case.question.value, "status", "nominatedNodeName")
-        waits = WouldFitNow(nodes=(nominated,), since=since, leaving=leaving)
+    nominated = text_at(case.question.value, "status", "nominatedNodeName")
+    unbound = tuple(name for name, phase in pods.volumes_of(case) if phase == "Pending") if nominated else ()
+    if leaving or unbound:
+        waits = WouldFitNow(nodes=(nominated,), since=since, leaving=leaving, unbound=unbound)
         return of_cause("blocked", waits, _message(case), conclusion.notes)
     now = WouldFitNow(
         nodes=(fitting.name,),

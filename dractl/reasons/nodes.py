@@ -225,6 +225,10 @@ def _volumes(claims: Sequence[tuple[str, str]], namespace: str) -> Iterator[Next
                 command("kubectl get pvc -n {}", namespace),
             )
             continue
+        if state == "awaited":
+            text = f"see why kube-controller-manager does not make PersistentVolumeClaim {name} of the ephemeral volume"
+            yield NextStep(text, command("kubectl get events -n {} --field-selector reason=FailedBinding", namespace))
+            continue
         if state == "to be made":
             text = f"see whether the StorageClass of PersistentVolumeClaim {name}, which is made with the pod, is there"
             yield NextStep(text, "kubectl get storageclass")

@@ -292,7 +292,8 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
 
 class WouldFitNow(Cause, frozen=True, kw_only=True):
     """The pod fits now, and the scheduler has not tried again since ``since`` (RFC 3339). ``leaving`` are the pods that
-    it preempts on the node, and waits for."""
+    it preempts on the node, and waits for; ``unbound`` the PersistentVolumeClaims that it waits for (kubernetes
+    pkg/scheduler/framework/plugins/volumebinding PreBind, BindPodVolumes)."""
 
     page = ReasonPage(
         "would-fit-now",
@@ -308,6 +309,7 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     since: str = ""
     leaving: tuple[str, ...] = ()
+    unbound: tuple[str, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
         since = f" at {self.since}" if self.since else ""
@@ -316,6 +318,9 @@ class WouldFitNow(Cause, frozen=True, kw_only=True):
             return (
                 f"kube-scheduler preempts pods of lower priority on {self.nodes[0]}, and waits until they end: {pods}"
             )
+        if self.unbound:
+            which = f"PersistentVolumeClaim {first(self.unbound)}"
+            return f"kube-scheduler has chosen {self.nodes[0]}, and waits for {which} to be bound there"
         return (
             f"it fits now (on {self.nodes[0]}), but the scheduler's last attempt{since} failed and it has not tried "
             "again; it does so at an event that concerns the pod, or after five minutes"

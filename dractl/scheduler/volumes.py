@@ -35,6 +35,7 @@ _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.ku
 _BOUND = "pv.kubernetes.io/bind-completed"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_FREE = ("Available", "")  # a manifest has no phase yet
 _ONE_POD = "ReadWriteOncePod"
 _ZONES = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -279,7 +280,7 @@ class Volumes:
                 continue
             if meant:
                 return volume if _reachable(volume.value, node) else None
-            if volume.phase != "Available" or not _selects(claim, volume):
+            if volume.phase not in _FREE or not _selects(claim, volume):
                 continue
             if not claim.access <= volume.access or not _reachable(volume.value, node):
                 continue

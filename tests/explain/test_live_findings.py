@@ -96,6 +96,43 @@ def test_a_pod_waits_for_those_that_the_scheduler_preempts_for_it() -> None:
     assert [fix.title for fix in answer.fixes] == ["wait until ml/small on node-1 end"]
 
 
+def test_a_pod_waits_for_the_volume_that_is_bound_on_the_node_chosen_for_it() -> None:
+    """Seen on 1.37: its claim is allocated and the node nominated, and PreBind waits for the PersistentVolume."""
+    tried = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    asking = pod("asking", spec={"volumes": [volume]}, metadata={"uid": "1"})
+    asking["status"] = {"phase": "Pending", "nominatedNodeName": "node-1", "conditions": [tried]}
+    first = {"volumeBindingMode": "WaitForFirstConsumer", "provisioner": "csi.example.com"}
+    objects = [
+        {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, **first},
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data", "namespace": "ml"},
+            "spec": {"storageClassName": "fast"},
+            "status": {"phase": "Pending"},
+        },
+    ]
+    answer = explain(node("node-1"), *objects, asking)
+    assert answer.verdict == "blocked"
+    assert (
+        answer.headline
+        == "kube-scheduler has chosen node-1, and waits for PersistentVolumeClaim data to be bound there"
+    )
+    assert [fix.title for fix in answer.fixes] == ["wait until data on node-1 is bound"]
+
+
+def test_the_claim_of_an_ephemeral_volume_is_not_made_by_hand() -> None:
+    """pkg/controller/volume/ephemeral/controller.go makes it, or says on the pod why it does not (FailedBinding)."""
+    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}
+    metadata = {"uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    other = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "other", "namespace": "ml"}}
+    answer = explain(node("node-1"), other, pod("asking", spec={"volumes": [volume]}, metadata=metadata))
+    (step,) = answer.next
+    assert "kube-controller-manager" in step.text
+    assert "reason=FailedBinding" in step.command
+
+
 def test_preemption_that_does_not_help_says_what_is_left() -> None:
     low, high = (
         pod(name, requests={"cpu": "4"}, spec={"nodeName": "node-1", "priority": p}, status={"phase": "Running"})

@@ -104,6 +104,8 @@ def test_a_volume_is_made_where_the_class_may(allowed: list[Any], expected: list
 def test_a_class_without_provisioner_needs_a_volume() -> None:
     local = storage_class(provisioner="kubernetes.io/no-provisioner")
     assert fits(claim(), local, volume("pv", "b")) == ["b-1"]
+    assert fits(claim(), local, volume("pv", "b", phase="")) == ["b-1"]  # a manifest: it is Available once it is there
+    assert not fits(claim(), local, volume("pv", "b", phase="Released"))
     found = attempt(claim(), local)
     assert found.message is not None
     assert found.message.startswith(

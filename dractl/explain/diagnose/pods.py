@@ -127,7 +127,7 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
         phase = text_at(claim, "status", "phase") or "Pending"
         if claim is None:
             phase = "missing" if case.state.has("PersistentVolumeClaim") else "not in the input"
-            phase = phase if template is None or case.pod.created else "to be made"
+            phase = phase if template is None else "awaited" if case.pod.created else "to be made"
         found.append((name, phase))
     yield from sorted(found, key=lambda entry: entry[1] == "Bound")
 

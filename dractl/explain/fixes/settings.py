@@ -31,6 +31,10 @@ def next_attempt(_: Problem, cause: WouldFitNow) -> Iterator[Candidate]:
         title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
         yield _again(title, "the scheduler tries again then")
         return
+    if cause.unbound:
+        title = f"wait until {', '.join(cause.unbound[:3])} on {cause.nodes[0]} is bound"
+        yield _again(title, "if nothing happens for ten minutes the scheduler chooses again: see its events")
+        return
     title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
     yield _again(title, "if nothing happens: is kube-scheduler running?")
 
