@@ -274,6 +274,18 @@ def test_more_constraints_than_an_api_server_takes(
     assert "dump.json:1:" in error
 
 
+def test_a_pod_without_spec_waits_for_the_node_that_a_fix_gives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No API server stores one; a dump that was cut may have it."""
+    pod = {"apiVersion": "v1", "kind": "Pod"}
+    spec = {"containers": [{"name": "c", "image": "x"}], "nodeSelector": {"team": "ml"}}
+    asked = {**pod, "metadata": {"name": "p", "namespace": "ml"}, "spec": spec}
+    cut = {**pod, "metadata": {"name": "cut", "namespace": "ml"}}
+    assert main(["explain", "ml/p", "-f", dump(tmp_path, worker("n"), cut, asked), "--isolated"]) == 1
+    assert "label n with team=ml" in capsys.readouterr().out
+
+
 def test_devices_of_128_nodes_in_one_slice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     devices = [{"name": f"d{number}", "nodeName": f"n{number}"} for number in range(128)]
     nodes = [worker(f"n{number}") for number in range(128)]

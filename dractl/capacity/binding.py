@@ -63,7 +63,7 @@ def _pool(result: Raw, pools: Mapping[tuple[str, str], str]) -> str:
 
 
 def _on_node(pod: dict[str, Any], node: str) -> dict[str, Any]:
-    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
+    return {**pod, "spec": {**map_at(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
 
 
 def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dractl.cluster.state import text_at
 from dractl.objects import newest, slice_of
 from dractl.probes.services import Check
 
@@ -47,7 +48,7 @@ def _served(served: set[str]) -> Check:
 
 
 def _classes(classes: list[Mapping[str, Any]]) -> Check:
-    names = sorted(str(item["metadata"]["name"]) for item in classes)
+    names = sorted(text_at(item, "metadata", "name") for item in classes)
     if names:
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         return Check("DeviceClasses", "ok", shown)
@@ -75,7 +76,7 @@ def _pools(slices: list[Mapping[str, Any]]) -> Iterable[Check]:
 
 
 def _nodes(slices: list[Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> Iterable[Check]:
-    publishing = {item["spec"].get("nodeName") for item in slices}
+    publishing = {text_at(item, "spec", "nodeName") for item in slices}
     silent = []
     having = 0
     for node in nodes:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from dractl.capacity.replicas import first_of
 from dractl.cluster.changes import Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import object_of
-from dractl.cluster.state import ClusterState, text_at
+from dractl.cluster.state import ClusterState, map_at, text_at
 from dractl.cluster.workloads import workload
 from dractl.explain.answer import Explanation, Fix, Relief
 from dractl.explain.explain import Explainer
@@ -87,5 +87,5 @@ def _replicas(before: ClusterState, after: ClusterState, answer: Explanation) ->
     for each in (name, *answer.alike):
         pod = before.get("Pod", (namespace, each)) or tried
         metadata = {**tried["metadata"], "name": each, "namespace": namespace}
-        found.append({**pod, "metadata": metadata, "spec": tried["spec"]})
+        found.append({**pod, "metadata": metadata, "spec": map_at(tried, "spec")})
     return found

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.capacity.binding import bound
 from dractl.cluster.changes import Change, Delete, Patch, apply
-from dractl.cluster.state import Key, at, key_of, maps_at, text_at
+from dractl.cluster.state import Key, at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
 from dractl.explain.fixes.holders import holders_of
@@ -102,7 +102,8 @@ def _all_fit(problem: Problem, changes: Sequence[Change], pods: Sequence[Key]) -
         pod = problem.state.get("Pod", key)
         if pod is None:
             return False
-        fresh = {**pod, "spec": {k: v for k, v in pod["spec"].items() if k != "nodeName"}, "status": {}}
+        spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
+        fresh = {**pod, "spec": spec, "status": {}}
         scheduler = problem.scheduler.after(state.replace("Pod", key, None))
         attempt = scheduler.pod(fresh, recreated=True)
         node = next((n for n in attempt.nodes if n.fits), None) if attempt.fits else None
