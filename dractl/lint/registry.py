@@ -88,9 +88,9 @@ class Rule(Struct, frozen=True):
         """What its check finds in a run; nothing in one that it is not for."""
         if (
             self.check is not None
-            and not run.kinds.isdisjoint(self.kinds)
+            and not run.whole.kinds.isdisjoint(self.kinds)
             and (run.devices is not None or not self.devices)
-            and (not self.fields or not run.fields.isdisjoint(self.fields))
+            and (not self.fields or not run.whole.fields.isdisjoint(self.fields))
             and (not self.consumers or not run.consumers.isdisjoint(self.consumers))
         ):
             yield from self.check(run)

@@ -45,32 +45,31 @@ def can_fork() -> bool:
 
 
 class Team(Generic[Value]):
-    """A generator for each value, as ``work`` makes it: in a process each, or in this one if there is a single value.
+    """A generator for each value, as ``work`` makes it: the first in this process, each other in one of its own.
 
-    What they yield is pickled. An exception of one of them is raised here; WorkerDied if a process ends otherwise.
+    What those yield is pickled. An exception of one of them is raised here; WorkerDied if a process ends otherwise.
     """
 
     def __init__(self, work: Callable[[Value], Generator[Any, Any, None]], values: Sequence[Value]) -> None:
-        self._numbers = range(len(values))
+        self._own = work(values[0])
+        self._others = range(1, len(values))
         self._pool: ProcessPoolExecutor | None = None
-        if len(values) == 1:
-            self._only = work(values[0])
-            return
-        sys.stdout.flush()
-        sys.stderr.flush()
-        context = get_context("fork")
-        given = work, values, context.Barrier(len(values))
-        self._pool = ProcessPoolExecutor(len(values), context, _begin, given)
+        if self._others:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            context = get_context("fork")
+            given = work, values, context.Barrier(len(self._others))
+            self._pool = ProcessPoolExecutor(len(self._others), context, _begin, given)
 
     def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
         """What each generator yields next, in the order of the values; each gets its part of ``sent``."""
-        if self._pool is None:
-            return [self._only.send(sent and sent[0])]
+        asked = [self._pool.submit(_continue, number, sent) for number in self._others if self._pool]
+        own = self._own.send(sent and sent[0])
         try:
-            answers = list(self._pool.map(_continue, self._numbers, [sent] * len(self._numbers)))
+            answers = sorted((item.result() for item in asked), key=itemgetter(0))
         except BrokenProcessPool:
             raise WorkerDied("a worker process died", hint="use less memory with --jobs 1") from None
-        return [answer for _, answer in sorted(answers, key=itemgetter(0))]
+        return [own, *(answer for _, answer in answers)]
 
     def __enter__(self) -> Self:
         return self

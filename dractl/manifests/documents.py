@@ -159,9 +159,16 @@ class Document:
         self, value: Any, locator: Locator, *, prefix: Path = (), derived: bool = False, paged: bool = False
     ) -> Document:
         """Another object at the place of this one."""
-        place, origin, rendered = (self.file, self.index), self.origin, self.rendered
         return Document(
-            *place, value, locator, prefix=prefix, origin=origin, rendered=rendered, derived=derived, paged=paged
+            self.file,
+            self.index,
+            value,
+            locator,
+            prefix=prefix,
+            origin=self.origin,
+            rendered=self.rendered,
+            derived=derived,
+            paged=paged,
         )
 
     def at(self, path: Path) -> Any:
@@ -244,4 +251,8 @@ def expand(document: Document, depth: int = 0) -> Iterator[Document]:
             missing = {name: text for name, text in inherited.items() if text and not item.get(name)}
             item = {**item, **missing}  # noqa: PLW2901
         prefix = (*document._prefix, "items", number)
-        yield from expand(document.another(item, document._locator, prefix=prefix, paged=paged), depth + 1)
+        inner = document.another(item, document._locator, prefix=prefix, paged=paged)
+        if inner.kind is not None and inner.kind.endswith("List"):
+            yield from expand(inner, depth + 1)
+        else:
+            yield inner

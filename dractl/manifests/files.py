@@ -218,10 +218,10 @@ def _content(entry: Entry) -> Content | Skipped:
     """A file of a folder."""
     size = entry.status.st_size if entry.status is not None else 0
     try:
-        with open(entry.path, "rb") as file:
+        with open(entry.path, "rb", buffering=0) as file:
             # with MAX_FILE as the argument, Python would allocate that much memory for every file
             data = file.read(size + 1)
-            if len(data) > size:
+            if len(data) != size:
                 data += file.read(MAX_FILE - len(data))
     except OSError as error:
         return _gone(entry.path, error)

@@ -3,13 +3,15 @@ scanning the text again."""
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import compress, islice
 from math import isfinite
+from operator import ne
 from sys import intern
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.json import encode
 
 from dractl.manifests.documents import Broken, Document, Fault, Path, expand
@@ -42,20 +44,43 @@ _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
 _ALIKE = frozenset({"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"})
 """Parts of nodes, pods, claims and slices that many of them have in common."""
-_TOLD_APART = frozenset({str, int})  # True is 1, and equal to 1.0
+_DISTINCT = 10_000
+"""Values of attributes that are kept to compare others with: of more, such as UUIDs, no two are the same."""
+
+
+class _Listed(Struct, forbid_unknown_fields=True, rename="camel"):
+    """A List with the fields that kubectl writes."""
+
+    api_version: msgspec.Raw
+    items: list[msgspec.Raw]
+    kind: msgspec.Raw
+    metadata: msgspec.Raw = msgspec.Raw()
+
+
+_LISTED = msgspec.json.Decoder(_Listed)
 
 
 def _list(text: str) -> dict[str, Any] | None:
     """The value of a text that is one List, in half the time and memory that the standard library takes; None for any
     other text, and for what only the standard library reads: half a surrogate pair."""
     try:
-        parts = _PARTS.decode(text)
-        items = _ITEMS.decode(parts.get("items", b""))
-        seen: dict[Any, Any] = {}
-        values = [_shared(_ITEM.decode(item), seen) for item in items]
-        return {name: values if name == "items" else _ITEM.decode(part) for name, part in parts.items()}
+        parts, items = _parts(text)
+        known = _Known()
+        read = [_shared(_ITEM.decode(item), known) for item in items]
+        return {name: read if name == "items" else _ITEM.decode(part) for name, part in parts.items()}
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+
+
+def _parts(text: str) -> tuple[dict[str, msgspec.Raw], list[msgspec.Raw]]:
+    """The fields of a list, and its items; of one that kubectl wrote in one pass."""
+    try:
+        listed = _LISTED.decode(text)
+    except msgspec.ValidationError:
+        parts = _PARTS.decode(text)
+        return parts, _ITEMS.decode(parts.get("items", b""))
+    told = {"metadata": listed.metadata} if bytes(listed.metadata) else {}
+    return {"apiVersion": listed.api_version, "items": msgspec.Raw(), "kind": listed.kind, **told}, listed.items
 
 
 def _finite(number: Any) -> Any:
@@ -64,31 +89,55 @@ def _finite(number: Any) -> Any:
     return number
 
 
-def _shared(item: Any, seen: dict[Any, Any]) -> Any:
+class _Known(Struct):
+    """What items of a list have in common: ``parts`` and ``values`` of attributes as they are written, and by place in
+    its slice and number of attributes those of a device, with the names of those that are no mere texts."""
+
+    parts: dict[bytes, Any] = field(default_factory=dict)
+    values: dict[bytes, Any] = field(default_factory=dict)
+    likes: dict[tuple[int, int], tuple[dict[str, Any], Sequence[str]]] = field(default_factory=dict)
+
+
+def _shared(item: Any, known: _Known) -> Any:
     """An item of a list with one value for what it has in common with those before it, where that is likely."""
     for part in (*item.values(), at(item, "spec", "devices")) if isinstance(item, dict) else ():
         for name in _ALIKE.intersection(part) if isinstance(part, dict) else ():
-            part[name] = seen.setdefault(encode(part[name]), part[name])
-    for device in _maps(item, "spec", "devices"):
+            part[name] = known.parts.setdefault(encode(part[name]), part[name])
+    for index, device in enumerate(_maps(item, "spec", "devices")):
         if isinstance(own := device.get("name"), str):
             device["name"] = intern(own)
         parts = device.get("basic", device)  # in v1beta1
         if not isinstance(parts, dict):
             continue
         if isinstance(capacity := parts.get("capacity"), dict):
-            parts["capacity"] = seen.setdefault(encode(capacity), capacity)
-        attributes: Any = parts.get("attributes")
-        for name, value in attributes.items() if isinstance(attributes, dict) else ():
-            if type(value) is dict and len(value) == 1:
-                (kind,) = value
-                content = value[kind]
-                if type(content) in _TOLD_APART:
-                    attributes[name] = seen.setdefault((kind, content), value)
+            parts["capacity"] = known.parts.setdefault(encode(capacity), capacity)
+        if isinstance(attributes := parts.get("attributes"), dict):
+            parts["attributes"] = _attributes(attributes, index, known)
     for result in _maps(item, "status", "allocation", "devices", "results"):
         for name, value in result.items():
             if type(value) is str:
                 result[name] = intern(value)
     return item
+
+
+def _attributes(own: dict[str, Any], index: int, known: _Known) -> dict[str, Any]:
+    """The attributes of a device, where most are the same texts as those of a device at this place of a slice before,
+    with the values of that one. Others are compared as they are written: True is 1."""
+    like, written = known.likes.get((index, len(own)), ({}, ()))
+    alike = list(like) == list(own)
+    apart = [*compress(own, map(ne, own.values(), like.values())), *written] if alike else list(own)
+    made = like.copy() if alike else own
+    share = known.values.setdefault if len(known.values) < _DISTINCT else known.values.get
+    for name in apart:
+        made[name] = share(encode(own[name]), own[name])
+    if 2 * len(apart) > len(own):
+        others = [name for name, value in made.items() if type(value) is not dict or not _texts(value)]
+        known.likes[index, len(own)] = made, others
+    return made
+
+
+def _texts(value: dict[str, Any]) -> bool:
+    return all(type(item) is str for item in value.values())
 
 
 def _maps(value: Any, *path: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ MAX_KEYS = 100_000
 MaxRequestBodyBytes); no object of Kubernetes comes near."""
 
 _NOT_YAML_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_PART = 1 << 20  # characters that are copied at a time
+_PART = 1 << 16  # characters that are copied at a time
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 

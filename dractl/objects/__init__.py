@@ -7,7 +7,7 @@ of the object as written. Verdicts use :mod:`dractl.model`, whose objects are co
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of
 from dractl.objects.pods import PodSpec
 from dractl.objects.slices import Device, PoolName, Slice, identity, newest, slice_of
-from dractl.objects.values import Path, Raw, items, mapping, number, quantity, text
+from dractl.objects.values import Path, Raw, items, mapping, number, quantity, text, written
 
 __all__ = [
     "CLAIMS",
@@ -30,4 +30,5 @@ __all__ = [
     "selectors_of",
     "slice_of",
     "text",
+    "written",
 ]

@@ -1,7 +1,10 @@
 """Safe access to parsed values: the wrong type reads as empty."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec.json
 
 from dractl.model.quantity import Quantity
 
@@ -38,3 +41,12 @@ def quantity(value: Any) -> Quantity | None:
         return Quantity.parse(value) if isinstance(value, str | int | float) else None
     except ValueError:
         return None
+
+
+def written(value: Any) -> bytes:
+    """``value`` as JSON: the same for two values only if they are the same, with their keys in the same order."""
+    try:
+        said = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        said = b"null"
+    return json.dumps(value).encode() if b"null" in said else said  # msgspec writes it for infinity, too

@@ -6,6 +6,7 @@ or ``OM`` (object metadata). The page of the lint rule that reports an id descri
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from dractl.model.releases import Target
@@ -25,18 +26,28 @@ def check(
     ``namespaces``: the labels of known namespaces. Paths are those of v1. ``written``: the version that the document
     had; 1.37 spells some fields as in that version.
     """
-    found = _check(value, target, namespaces, written)
-    if target.has("older-wording"):
-        return reworded(found, target)
-    return found
+    root = Place(value, step=written if target.has("paths-as-written") else "")
+    return _worded(chain(_metadata(root, target), _spec(root, target, namespaces)), target)
 
 
-def _check(
-    value: Mapping[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]], written: str
-) -> Iterator[Violation]:
-    root, kind = Place(value, step=written if target.has("paths-as-written") else ""), value["kind"]
-    spec = root.child("spec")
+def metadata(value: Mapping[str, Any], target: Target) -> Iterator[Violation]:
+    """Those in the metadata of a document, in that of a template's claims, too."""
+    return _worded(_metadata(Place(value), target), target)
+
+
+def _worded(found: Iterator[Violation], target: Target) -> Iterator[Violation]:
+    return reworded(found, target) if target.has("older-wording") else found
+
+
+def _metadata(root: Place, target: Target) -> Iterator[Violation]:
+    kind = root.value["kind"]
     yield from object_meta(kind, root.child("metadata"), target)
+    if kind == "ResourceClaimTemplate":
+        yield from template_meta(root.child("spec", "metadata"))
+
+
+def _spec(root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
+    spec, kind = root.child("spec"), root.value["kind"]
     match kind:
         case "ResourceClaim" | "ResourceClaimTemplate":
             yield from _claim(root, target, namespaces)
@@ -53,13 +64,12 @@ def _check(
         case "Workload":
             yield from podgroups.workload(spec)
         case _:
-            yield from pods(value)
+            yield from pods(root.value)
 
 
 def _claim(root: Place, target: Target, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Violation]:
     spec = root.child("spec")
-    if root.child("kind").text == "ResourceClaimTemplate":
-        yield from template_meta(spec.child("metadata"))
+    if root.value["kind"] == "ResourceClaimTemplate":
         spec = spec.child("spec")
     namespace = root.child("metadata", "namespace").text or "default"
     yield from claims.admin_access(spec, namespaces.get(namespace), target)

@@ -45,6 +45,7 @@ class Schemas:
         self._known = frozenset(path.stem for path in folder.glob("*.json")) - gone
         self._files: dict[str, dict[str, Any]] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
+        self._kinds: dict[str, tuple[str, ...]] = {}
 
     def kind(self, api_version: str, kind: str) -> Record | None:
         """Type of a top-level kind; None if this release has no such kind in that group and version."""
@@ -69,7 +70,10 @@ class Schemas:
 
     def kinds(self, file: str) -> tuple[str, ...]:
         """The top-level kinds of a file such as ``resource.k8s.io-v1``; empty if there is no such file."""
-        return tuple(choice["$ref"].rpartition("/")[2] for choice in self._read(file).get("oneOf", ()))
+        if file not in self._kinds:
+            choices = self._read(file).get("oneOf", ())
+            self._kinds[file] = tuple(choice["$ref"].rpartition("/")[2] for choice in choices)
+        return self._kinds[file]
 
     def _read(self, file: str) -> dict[str, Any]:
         if file not in self._known:

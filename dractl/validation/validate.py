@@ -10,6 +10,7 @@ from dractl.manifests import Fault
 from dractl.model import to_v1
 from dractl.model.paths import at
 from dractl.model.releases import Target, served_versions
+from dractl.objects import written
 from dractl.validation import defaults, rules
 from dractl.validation.conversion import source_path
 from dractl.validation.decoding import decode, identify
@@ -20,11 +21,11 @@ from dractl.validation.status import claim_status
 from dractl.validation.violation import Violation, dotted
 
 _PARTS: dict[str, tuple[str, ...]] = {
-    "ResourceClaim": ("spec", "devices"),
-    "ResourceClaimTemplate": ("spec", "spec", "devices"),
+    "ResourceClaim": ("spec",),
+    "ResourceClaimTemplate": ("spec", "spec"),
     "DeviceClass": ("spec",),
 }
-"""The part that many objects of a kind have alike."""
+"""The part that many objects have alike: the spec of a claim, also in a template, and that of a class."""
 
 _SOUND: set[tuple[bytes, Target]] = set()
 _MOST_SOUND = 10_000
@@ -49,7 +50,7 @@ def validate(
     """
     part = _part(value)
     if part is not None and (part, target) in _SOUND:
-        return _violations(_without(value, _PARTS[value["kind"]]), target, namespaces or {}, faults)
+        return _beside(value, target, faults)
     found = _violations(value, target, namespaces or {}, faults)
     if part is not None and not found and len(_SOUND) < _MOST_SOUND:
         _SOUND.add((part, target))
@@ -61,9 +62,20 @@ def _part(value: Mapping[str, Any]) -> bytes | None:
     parameters of drivers, which may have any size and depth."""
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None
-    if not isinstance(part, dict) or "config" in part or "adminAccess" in (said := repr(part)):
+    asked = part if kind == "DeviceClass" else at(part, "devices")
+    if not isinstance(asked, dict) or "config" in asked or b"adminAccess" in (said := written(part)):
         return None
-    return blake2b(f"{value.get('apiVersion')} {kind} {said}".encode(errors="surrogatepass"), digest_size=16).digest()
+    of = written([value.get("apiVersion"), kind == "DeviceClass"])
+    return blake2b(of + said, digest_size=16).digest()
+
+
+def _beside(value: Mapping[str, Any], target: Target, faults: Iterable[Fault]) -> list[Violation]:
+    """Violations in a document whose part has none: in its metadata, and fields that do not exist."""
+    shape = identify(value, target)
+    if isinstance(shape, list):  # a custom resource
+        return shape
+    rest = _without(value, _PARTS[value["kind"]])
+    return decode(rest, shape, target, faults) or list(rules.metadata(rest, target))
 
 
 def _without(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

@@ -139,10 +139,10 @@ def test_what_cannot_be_read_below_a_folder_is_an_error_or_unread(
     for name in ("a.yaml", "b.yaml"):
         write(tmp_path, name, CLAIM % name[0])
 
-    def opened(path: str, *arguments: Any) -> Any:
+    def opened(path: str, *arguments: Any, **more: Any) -> Any:
         if path.endswith("a.yaml"):
             raise PermissionError(errno.EACCES, "Permission denied")
-        return open(path, *arguments)
+        return open(path, *arguments, **more)
 
     monkeypatch.setattr("dractl.manifests.files.open", opened, raising=False)
     with pytest.raises(InputError, match=r"a\.yaml: cannot be read: Permission denied"):
