@@ -288,8 +288,8 @@ ONE_POD_NOTE = (
     "and nodes that a change does not touch are kept, and each item of the list is decoded by msgspec, with equal "
     "parts as one value. The peer stops at yes or no for each node. Three tenths of the time are reading the dump (a "
     "third of them msgspec, a third finding equal parts), an eighth its slices and claims, a sixth the first attempt "
-    "(a quarter of it kube-scheduler's other filters, which the peer does not have), and a quarter the ten attempts "
-    "for the changes that dractl proposes and the cluster after them; a twelfth is Python's start. Nothing is waited "
+    "(a quarter of it kube-scheduler's other filters, which the peer does not have), and a sixth the ten attempts "
+    "for the changes that dractl proposes and the cluster after them; a tenth is Python's start. Nothing is waited "
     "for: wall time is CPU time, while the peer collects its garbage on the other core. The table of floors shows what "
     "reading the dump takes without an answer."
 )
@@ -388,8 +388,8 @@ _OF_ITS_OWN = (
     "once for each change that is tried, for those that it touches."
 )
 _SAME_CALLS = (
-    "twice the input makes twice the calls; what a call takes grows with the objects that are in memory, and the "
-    "garbage collector looks at them once more at the larger sizes."
+    "twice the input makes twice the calls; what a call takes grows with the objects that are in memory, which leave "
+    "the processor's cache."
 )
 GROWTH_NOTES: dict[str, str] = {
     "pending pods, each of its own (explain -A)": _OF_ITS_OWN,

@@ -140,9 +140,9 @@ class _Surveyor:
                 )
         stage("node", self._node)
         matched = len(kept)
-        stage("in-use", lambda number: None if self._never(number, asked) else self._in_use(number, asked))
+        stage("in-use", lambda number: self._to_others(number, asked, self._in_use(number, asked)))
         stage("node-operations", self._operations)
-        stage("counters", lambda number: None if self._never(number, asked) else self._charged(number))
+        stage("counters", lambda number: self._to_others(number, asked, self._charged(number)))
         stage("taints", lambda number: self._taints(number, asked))
         stage("capacity", lambda number: self._capacity(number, asked))
         for index, constraint in enumerate(asked.claim.spec.devices.constraints):
@@ -283,10 +283,12 @@ class _Surveyor:
         of = {"capacity": capacity, "want": want, "free": str(free), "total": str(total)}
         return Loss(candidate.id, code, message, **of)
 
-    def _never(self, number: int, asked: Asked) -> bool:
-        """True for a device that cannot serve the request whoever holds it: who does is beside the point then."""
-        wanted = asked.capacity if self.devices.consumable else None
-        return bool(wanted) and isinstance(self.devices.consumed(wanted, number, id(asked.spec)), Unfit)
+    def _to_others(self, number: int, asked: Asked, loss: Loss | None) -> Loss | None:
+        """The loss of a device to others; None where it cannot serve the request whoever holds it: who does is beside
+        the point then."""
+        if loss is None or not (self.devices.consumable and asked.capacity):
+            return loss
+        return None if isinstance(self.devices.consumed(asked.capacity, number, id(asked.spec)), Unfit) else loss
 
     def _has_attribute(self, number: int, attribute: str, asked: Asked) -> Loss | None:
         candidate = self.devices.candidate(number)

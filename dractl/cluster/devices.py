@@ -65,7 +65,7 @@ class Devices:
         if self._claims is None:
             self._claims = {}
             for key, claim in self.state.all("ResourceClaim").items():
-                for pool in dict.fromkeys((text_at(r, "driver"), text_at(r, "pool")) for r in _results(claim)):
+                for pool in dict.fromkeys([_pool(result) for result in _results(claim)]):
                     self._claims.setdefault(pool, []).append(key)
         return self._claims
 
@@ -147,6 +147,11 @@ def _results(claim: Raw | None) -> list[Raw]:
     """The results of a claim, except those with adminAccess."""
     results = maps_at(claim, "status", "allocation", "devices", "results")
     return [result for result in results if result.get("adminAccess") is not True]
+
+
+def _pool(result: Raw) -> PoolName:
+    driver, pool = result.get("driver"), result.get("pool")
+    return driver if isinstance(driver, str) else "", pool if isinstance(pool, str) else ""
 
 
 def result_device(result: Raw) -> DeviceID:

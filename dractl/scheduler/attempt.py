@@ -236,9 +236,9 @@ class Scheduler:
             return {}
         asked = names, tuple((c.full_name, repr(c.claim and c.claim.spec)) for c in claims)
         shared, classes = self._groups.verdicts, self.state.all("DeviceClass")
-        if sum(len(known) for _, known in shared.values()) > _VERDICTS:
-            shared.clear()
         if asked not in shared or shared[asked][0] is not classes:
+            if sum(len(known) for _, known in shared.values()) > _VERDICTS:
+                shared.clear()
             shared[asked] = classes, {}
         return shared[asked][1]
 
@@ -266,12 +266,14 @@ class Scheduler:
         group: Hashable,
         known: dict[Hashable, Verdict | None],
     ) -> NodeVerdict:
-        elsewhere = tuple([c for c in allocated if not self._available(c, node) or self._failed(c)])
+        elsewhere = (
+            tuple([c for c in allocated if not self._available(c, node) or self._failed(c)]) if allocated else ()
+        )
         try:
             outcome = known[group]
         except KeyError:
             outcome = known[group] = self.allocate(node, here)
-        return NodeVerdict(node, name, rejections[name], elsewhere, here, outcome, group)
+        return NodeVerdict(node, name, rejections[name], tuple(elsewhere), here, outcome, group)
 
     def _available(self, claim: PodClaim, node: Raw) -> bool:
         """True if an allocated claim can be used on a node."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import compress
 from operator import is_not
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -20,9 +20,11 @@ from dractl.model import ResourceSlice
 from dractl.objects import Raw
 from dractl.scheduler.snapshot import exchanged
 
+T = TypeVar("T")
 Pool = tuple[str, str]  # driver and name
 InUse = Mapping[Pool, frozenset[object]]
-Holdings = dict[int, tuple[Raw, AllocatedState, InUse]]
+Holding = tuple[Raw, AllocatedState, InUse]
+Holdings = dict[int, Holding]
 """What single claims hold, by the identity of their mappings; each is kept, so that its identity stays its own."""
 
 
@@ -78,21 +80,54 @@ class ClaimsHeld(Struct, frozen=True):
             own = _plain(value) or AllocatedState.of_claim(state.decode(value), features)
             held = {pool: alike.setdefault(used, used) for pool, used in _by_pool(own).items()}
             known[id(value)] = value, own, held
-        if before is not None and all(known[id(value)][1] is _NOTHING for value in (*gone, *new)):
+        changed = [known[id(value)] for value in (*gone, *new)]
+        if before is not None and all(own is _NOTHING for _, own, _ in changed):
             return cls(before.devices, before.in_use, known, claims)
-        parts: list[AllocatedState] = []
-        in_use: dict[Pool, frozenset[object]] = {}
-        for value in claims.values():
-            _, own, pools = known[id(value)]
-            parts.append(own)
-            for pool, used in pools.items():
-                in_use[pool] = in_use[pool] | used if pool in in_use else used
-        devices = AllocatedState.united(parts)
+        parts = [known[id(value)] for value in claims.values()]
+        if before is not None and not (before.devices.capacity or any(own.capacity for _, own, _ in changed)):
+            return before._after(parts, changed, known, claims)
+        in_use = _united(pools for _, _, pools in parts)
+        devices = AllocatedState.united([own for _, own, _ in parts])
         for device, amounts in devices.capacity.items():
             taken = device.device, tuple(sorted((name, str(amount)) for name, amount in amounts.items()))
             pool = device.driver, device.pool
             in_use[pool] = in_use.get(pool, frozenset()) | {taken}
         return cls(devices, in_use, known, claims)
+
+    def _after(
+        self, parts: list[Holding], changed: list[Holding], known: Holdings, claims: Mapping[Key, Raw]
+    ) -> ClaimsHeld:
+        """What ``parts`` hold, where the ``changed`` claims alone hold something else than before: capacity apart, that
+        is looked up for their pools."""
+        touched = {pool for _, _, pools in changed for pool in pools}
+        there = [(own, pools) for _, own, pools in parts if not touched.isdisjoint(pools)]
+        left = AllocatedState.united([own for own, _ in there])
+        lost = AllocatedState.united([own for _, own, _ in changed])
+        devices = AllocatedState(
+            _exchanged(self.devices.devices, lost.devices, left.devices),
+            _exchanged(self.devices.shared, lost.shared, left.shared),
+        )
+        in_use = dict(self.in_use)
+        for pool in touched:
+            in_use.pop(pool, None)
+        in_use |= {pool: used for pool, used in _united(pools for _, pools in there).items() if pool in touched}
+        return ClaimsHeld(devices, in_use, known, claims)
+
+
+def _exchanged(held: frozenset[T], lost: frozenset[T], left: frozenset[T]) -> frozenset[T]:
+    """What is held once some is ``lost`` that others may have ``left``, without a copy where nothing changes."""
+    gone, new = lost - left, left - held
+    held = held - gone if gone else held
+    return held | new if new else held
+
+
+def _united(holdings: Iterable[InUse]) -> dict[Pool, frozenset[object]]:
+    """By pool what is in use."""
+    found: dict[Pool, frozenset[object]] = {}
+    for pools in holdings:
+        for pool, used in pools.items():
+            found[pool] = found[pool] | used if pool in found else used
+    return found
 
 
 def _plain(claim: Raw) -> AllocatedState | None:
@@ -105,7 +140,7 @@ def _plain(claim: Raw) -> AllocatedState | None:
         return None
     devices = set()
     for result in results:
-        if not isinstance(result, dict) or result.keys() != _NAMES or not all(type(v) is str for v in result.values()):
+        if not isinstance(result, dict) or result.keys() != _NAMES or set(map(type, result.values())) != {str}:
             return None
         devices.add(DeviceID(result["driver"], result["pool"], result["device"]))
     return AllocatedState(frozenset(devices))
@@ -143,6 +178,7 @@ class Groups:
         self._last: dict[str, _Signature] = {}
         self._alike: dict[frozenset[str], frozenset[str]] = {}
         self._unused: dict[tuple[int, frozenset[str] | None], _Unused] = {}
+        self._keys: dict[Hashable, int] = {}
 
     def key(self, node: Raw, names: frozenset[str] | None, in_use: InUse) -> Hashable:
         """Everything that decides a node's verdict on a question that reads the attributes ``names`` (see
@@ -162,19 +198,21 @@ class Groups:
                 return own
             if item.spec.all_nodes or _selects(item, name, labels):
                 reached.append(id(item))
-        there, pools = self._there(name), self.pools(name)
+        there = self._there(name)
+        pools = _pools(there)
         if not self.spread.isdisjoint(pools):
             return own
         declared = at(node, "status", "declaredFeatures")
         signatures = tuple(self._signature(item, names) for item in there)
-        return _Unused(node, (signatures, tuple(reached), repr(declared) if declared else ""), pools)
+        key = signatures, tuple(reached), repr(declared) if declared else ""
+        return _Unused(node, self._keys.setdefault(key, len(self._keys)), pools)
 
     def _there(self, node: str) -> list[ResourceSlice]:
         return sorted(self.local.get(node, ()), key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
 
     def pools(self, node: str) -> tuple[Pool, ...]:
         """The pool of each slice of one node. Those of two nodes with the same key correspond."""
-        return tuple((item.spec.driver, item.spec.pool.name) for item in self._there(node))
+        return _pools(self._there(node))
 
     def _signature(self, item: ResourceSlice, names: frozenset[str] | None) -> int:
         found = self.known.get(id(item))
@@ -191,6 +229,10 @@ class Groups:
         if names not in found.read:
             found.read[names] = hash((found.unread, _values(item, names)))
         return found.read[names]
+
+
+def _pools(slices: Iterable[ResourceSlice]) -> tuple[Pool, ...]:
+    return tuple([(item.spec.driver, item.spec.pool.name) for item in slices])
 
 
 class _Unused(Struct, frozen=True):
@@ -213,20 +255,22 @@ class _Signature(Struct, frozen=True):
     differ: frozenset[str] = frozenset()
 
 
-def _differ(item: ResourceSlice, other: ResourceSlice) -> frozenset[str] | None:
+def _differ(item: ResourceSlice, before: ResourceSlice) -> frozenset[str] | None:
     """The bare names of attributes, all plain, by which the devices of a slice differ from those of another; None where
     they differ in more. Most of what is equal in a large dump is one value, so that this is told sooner than
     :func:`_unread`."""
-    mine, its = item.spec, other.spec
+    mine, its = item.spec, before.spec
     if mine.shared_counters or its.shared_counters or len(mine.devices) != len(its.devices):
         return None
-    if _about(item) != _about(other):
+    if _about(item) != _about(before):
         return None
     found: set[str] = set()
     for device, like in zip(mine.devices, its.devices, strict=True):
-        if _unlike(device.mapping, like.mapping) not in ([], ["attributes"]):
+        whole, other = device.mapping, like.mapping
+        apart = [key for key, value in whole.items() if other.get(key, other) is not value]
+        if len(whole) != len(other) or apart not in ([], ["attributes"]):
             return None
-        own, others = device.mapping.get("attributes"), like.mapping.get("attributes")
+        own, others = whole.get("attributes"), other.get("attributes")
         if not isinstance(own, dict) or not isinstance(others, dict) or (unlike := _unlike(own, others)) is None:
             return None
         if not all(_is_plain(own[name]) and _is_plain(others[name]) for name in unlike):

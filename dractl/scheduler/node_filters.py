@@ -78,6 +78,11 @@ class NodeFilters:
         pod = self.pod
         return not (pod.spread or pod.affinity or pod.anti_affinity or self.volumes.names or self.snapshot.repels)
 
+    @cached_property
+    def wanted(self) -> Sequence[str]:
+        """The resources that the pod asks for, in the order in which they are looked at."""
+        return sorted(self.pod.amounts, key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n))
+
     @property
     def read(self) -> str:
         """All of a pod that decides whether a node refuses it, where these filters are :attr:`local`."""
@@ -259,7 +264,7 @@ def _resources(filters: NodeFilters, node: NodeInfo) -> Rejection | None:
         unmet.append(TooManyPods(limit, len(others)))
         first = ("pods", str(len(others) + 1), str(limit))
     there = node if others is node.pods else NodeInfo(node.value, others)
-    for name in sorted(filters.pod.amounts, key=lambda n: (n not in _BASIC, _BASIC.index(n) if n in _BASIC else 0, n)):
+    for name in filters.wanted:
         have = allocatable.get(name, Quantity())
         if name in filters.delegated and _delegates(filters, node, name):
             continue

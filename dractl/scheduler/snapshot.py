@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import compress, count
+from operator import is_not
 from types import MappingProxyType
 
 from msgspec import Struct, field
@@ -354,8 +356,13 @@ def _budget(key: Key, value: Raw) -> Budget:
 
 def exchanged(before: Mapping[Key, Raw], after: Mapping[Key, Raw]) -> tuple[list[Raw], list[Raw]]:
     """The objects of a kind that a change takes away, and those that it brings; a patched one is both."""
-    gone = [value for key, value in before.items() if after.get(key) is not value]
-    return gone, [value for key, value in after.items() if before.get(key) is not value]
+    old, new = list(before.values()), list(after.values())
+    first = next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
+    old, new = old[first:], new[first:]  # most changes are in one place
+    last = next(compress(count(), map(is_not, reversed(old), reversed(new))), min(len(old), len(new)))
+    old, new = old[: len(old) - last], new[: len(new) - last]
+    kept = set(map(id, old)).intersection(map(id, new))
+    return [value for value in old if id(value) not in kept], [value for value in new if id(value) not in kept]
 
 
 class Snapshot(Struct, frozen=True):
@@ -379,14 +386,14 @@ class Snapshot(Struct, frozen=True):
         known = {**before.known, **added}
         changed = [*(known.pop(id(value)) for value in gone), *added.values()]
         placed: dict[str, list[PodInfo]] = {info.node_name: [] for info in changed}
-        kept = before.nodes
-        if before.state.all("Node") is not values:
+        kept, same = before.nodes, before.state.all("Node") is values
+        if not same:
             placed |= {name: [] for (_, name), v in values.items() if name not in kept or kept[name].value is not v}
-        for value in pods.values() if placed.keys() != {""} else ():
-            info = known[id(value)]
+        for info in map(known.__getitem__, map(id, pods.values())) if placed.keys() != {""} else ():
             if info.node_name in placed and not info.ended:
                 placed[info.node_name].append(info)
-        nodes = {name: NodeInfo(v, placed[name]) if name in placed else kept[name] for (_, name), v in values.items()}
+        made = {name: NodeInfo(values["", name], there) for name, there in placed.items() if ("", name) in values}
+        nodes = {**kept, **made} if same else {name: made.get(name) or kept[name] for _, name in values}
         repels = any(info.anti_affinity for info in (known if before.repels else added).values())
         budgets = tuple(_budget(key, value) for key, value in state.all("PodDisruptionBudget").items())
         return cls(state, nodes, known, repels, budgets)
@@ -488,6 +495,8 @@ def _initializing(spec: Raw) -> list[Raw]:
 
 
 def _sum(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    if not right:
+        return left
     return {**left, **{name: left[name] + amount if name in left else amount for name, amount in right.items()}}
 
 

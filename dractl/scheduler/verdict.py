@@ -1,6 +1,7 @@
 """The result of an attempt to place a pod: on every node, and altogether."""
 
 from collections.abc import Hashable, Mapping
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -50,7 +51,7 @@ class NodeVerdict(Struct, frozen=True):
         return self.rejection is None
 
 
-class Attempt(Struct, frozen=True):
+class Attempt(Struct, frozen=True, dict=True):
     """kube-scheduler's attempt to place a pod, or a claim as if a pod without other wishes used it.
 
     One of these holds: it is ``stopped`` before any node is looked at; the error of ``fatal`` ends it for all nodes;
@@ -65,7 +66,7 @@ class Attempt(Struct, frozen=True):
     late: Late | None = None
     message: str | None = None
 
-    @property
+    @cached_property
     def fits(self) -> bool:
         """True if the pod is placed."""
         return not self.stopped and self.fatal is None and self.late is None and any(n.fits for n in self.nodes)

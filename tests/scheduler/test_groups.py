@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dractl.allocation import Features
 from dractl.cel import environment
+from dractl.cluster.state import ClusterState
 from dractl.model import Target
 from dractl.scheduler import known_bugs
-from dractl.scheduler.groups import names_read
+from dractl.scheduler.groups import ClaimsHeld, names_read
 
 compiled = environment(Target.of("1.37"), "stored").compile
 
@@ -37,3 +40,27 @@ def test_rules_without_a_selector(selector: object, applies: bool) -> None:
     scheduler: Any = SimpleNamespace(state=SimpleNamespace(taint_rules=rules), slices=())
     bug: Any = SimpleNamespace(name="rules-without-selector")
     assert known_bugs._applies(scheduler, bug, ()) is applies
+
+
+def claim(name: str, *devices: tuple[str, str], shares: bool = False) -> dict[str, Any]:
+    """A claim that holds devices, each by pool and name, or shares of them."""
+    shared: dict[str, Any] = {"shareID": name, "consumedCapacity": {"memory": "1Gi"}} if shares else {}
+    results = [{"request": "r", "driver": "x.io", "pool": pool, "device": device, **shared} for pool, device in devices]
+    metadata = {"name": name, "namespace": "a"}
+    value: dict[str, Any] = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata}
+    allocation = {"status": {"allocation": {"devices": {"results": results}}}} if results else {}
+    return {**value, "spec": {"devices": {"requests": []}}, **allocation}
+
+
+def test_what_claims_hold_after_a_change_is_what_they_hold_read_anew() -> None:
+    chance = random.Random(1)
+    features = Features.for_release("1.36")
+    where = [(pool, device) for pool in ("p", "q", "s") for device in ("0", "1")]
+    state = ClusterState({"ResourceClaim": {}})
+    held = ClaimsHeld.of(state, features)
+    for step in range(300):
+        name = f"c{chance.randrange(8)}"
+        made = claim(name, *chance.sample(where, chance.randrange(4)), shares=step > 200 and chance.random() < 0.3)
+        state = state.replace("ResourceClaim", ("a", name), made if chance.random() < 0.7 else None)
+        held, anew = ClaimsHeld.of(state, features, held), ClaimsHeld.of(state, features)
+        assert (held.devices, held.in_use) == (anew.devices, anew.in_use)

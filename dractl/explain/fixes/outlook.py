@@ -9,8 +9,8 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, ap
 from dractl.cluster.state import Key
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, Problem
-from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.owners import renewed
+from dractl.explain.fixes.rollouts import END_FIRST, with_strategy
 from dractl.explain.fixes.steps import by_hand
 from dractl.objects import Raw
 from dractl.reasons.phrases import first, plural
@@ -106,8 +106,7 @@ def _end_first(
     value = None if owner is None else problem.state.get(*parse_target(owner))
     if value is None or owner is None or not owner.startswith("Deployment/"):
         return None
-    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    strategy = Patch(owner, (put(value, ("spec", "strategy"), rolling),))
+    strategy = with_strategy(problem, owner, END_FIRST)
     both = replace(
         candidate,
         title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {owner.replace('/', ' ', 1)}",

@@ -23,6 +23,9 @@ from dractl.world.controllers import active
 
 _MOST = 8  # old replicas whose end is tried
 
+END_FIRST = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+"""The strategy of a Deployment that ends an old replica before it makes a new one."""
+
 _TEMPLATE, _CLAIM = "resourceClaimTemplateName", "resourceClaimName"
 
 
@@ -101,9 +104,7 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
     """A Deployment whose new replica waits for the devices of the old ones: an old one has to end first
     (kubernetes pkg/controller/deployment/rolling.go)."""
     target = cause.owner.replace(" ", "/", 1)
-    strategy = _strategy(
-        problem, target, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    )
+    strategy = with_strategy(problem, target, END_FIRST)
     title = f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}"
     marks = _marks(problem, target)
     for position, name in enumerate(cause.pods[:_MOST]):
@@ -154,7 +155,8 @@ def _marks(problem: Problem, deployment: str) -> dict[str, Patch]:
     return dict(zip(names, (cheaper(key[0], pod) for pod in equal), strict=True)) if len(equal) > 1 else {}
 
 
-def _strategy(problem: Problem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
+def with_strategy(problem: Problem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
+    """A patch that gives a Deployment another strategy."""
     written = problem.state.get(*parse_target(deployment)) or {"spec": {}}
     return Patch(deployment, (put(written, ("spec", "strategy"), strategy),))
 
@@ -216,7 +218,7 @@ def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
     patch = Patch(problem.target, (change,))
     # The old replicas hold what the new ones need. A Deployment can be told to end them all first.
     siblings = _siblings(problem, owner)
-    at_once = siblings if owner.startswith("StatefulSet/") else (_strategy(problem, owner, {"type": "Recreate"}),)
+    at_once = siblings if owner.startswith("StatefulSet/") else (with_strategy(problem, owner, {"type": "Recreate"}),)
     yield Candidate(
         f"let all replicas of {owner.replace('/', ' ', 1)} share one ResourceClaim",
         (Create(made), patch, *at_once),

@@ -354,8 +354,17 @@ def verify(problem: Problem, candidate: Candidate) -> tuple[str, ...]:
         return ()
     if problem.group is not None and not problem.group.starts(state, scheduler.features):
         return ()
-    evictors = evicting(scheduler.slices)
+    evictors = _evictors(scheduler)
     return tuple(n.name for n in attempt.nodes if n.fits and not (evictors and _evicted(n, evictors)))
+
+
+def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]]:
+    """The devices that evict pods; looked for once in clusters with the same slices."""
+    derived, slices = scheduler.state.derived, scheduler.slices
+    if evicting not in derived or derived[evicting][0] is not slices:
+        derived[evicting] = slices, evicting(slices)
+    found: Mapping[DeviceID, tuple[DeviceTaint, ...]] = derived[evicting][1]
+    return found
 
 
 def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> bool:

@@ -45,13 +45,11 @@ def reports_damage(key: str, value: str) -> bool:
 def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTaint, ...]]:
     """The devices with a taint that evicts pods, and those taints."""
     found: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
-    for item in slices:
-        for device in item.spec.devices:
-            if not device.mapping.get("taints"):
-                continue
-            taints = tuple(taint for taint in device.taints if taint.effect == _EVICTS)
-            if taints:
-                found[DeviceID(item.spec.driver, item.spec.pool.name, device.name)] = taints
+    tainted = [(item.spec, device) for item in slices for device in item.spec.devices if device.mapping.get("taints")]
+    for spec, device in tainted:
+        taints = tuple(taint for taint in device.taints if taint.effect == _EVICTS)
+        if taints:
+            found[DeviceID(spec.driver, spec.pool.name, device.name)] = taints
     return found
 
 
