@@ -122,10 +122,10 @@ def test_what_cannot_be_read_below_a_folder_is_3(
     """A green CI would say that it is right."""
     denied = PermissionError(errno.EACCES, "Permission denied")
 
-    def opened(path: str, *arguments: Any) -> Any:
+    def opened(path: str, *arguments: Any, **more: Any) -> Any:
         if path.endswith("secret.yaml"):
             raise denied
-        return open(path, *arguments)
+        return open(path, *arguments, **more)
 
     def listed(path: str | Path) -> Any:
         if os.fspath(path).endswith("closed"):
