@@ -228,6 +228,7 @@ def test_an_interrupt_during_the_start_is_silent(moment: str) -> None:
     """Modules are still being imported: whatever raises KeyboardInterrupt there would print a traceback."""
     program = (
         "import os, signal, sys; from dractl.cli import main; from unittest.mock import patch; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background job has it ignored
         "sys.argv = ['dractl', 'lint']; "
         f"patch({moment!r}, lambda *_: os.kill(os.getpid(), signal.SIGINT)).start(); main.run()"
     )
