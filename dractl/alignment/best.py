@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dractl.alignment.pairing import Positions, paired
 from dractl.allocation.build import Built
-from dractl.allocation.problem import Problem, Slot, bits
+from dractl.allocation.problem import SearchProblem, Slot, bits
 from dractl.allocation.search import Abort, NoSolution, Solution, search
 
 _BUDGET = 30_000  # steps: choices of places, and
@@ -56,7 +56,7 @@ class Choices:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SearchProblem,
         grid: Grid,
         slots: Sequence[int],
         kinds: tuple[str, str],
@@ -203,7 +203,7 @@ class Choices:
             return None
         raise TooMany
 
-    def _confined(self, chosen: Mapping[int, tuple[int, ...]]) -> Problem:
+    def _confined(self, chosen: Mapping[int, tuple[int, ...]]) -> SearchProblem:
         """The problem with a request for the devices of each place."""
         slots: list[Slot] = []
         origins: list[int] = []

@@ -10,7 +10,7 @@ from dractl.allocation.faults import AttemptFailed, Fault
 from dractl.allocation.features import BUGS, Behaviour, Features
 from dractl.allocation.matching import Matcher
 from dractl.allocation.pools import SliceIndex
-from dractl.allocation.problem import Problem
+from dractl.allocation.problem import SearchProblem
 from dractl.allocation.result import (
     Allocated,
     Cost,
@@ -64,7 +64,7 @@ class Allocator:
         self.slices = tuple(slices)
         self._index: SliceIndex | None = None
         self._matcher: Matcher | None = None
-        self._outcomes: dict[tuple[Problem, int], Outcome] = {} if before is None else before._outcomes
+        self._outcomes: dict[tuple[SearchProblem, int], Outcome] = {} if before is None else before._outcomes
         if self.behaviour is None:
             return
         self._matcher = Matcher(features, self.behaviour) if before is None else before._matcher
@@ -126,7 +126,7 @@ class Allocator:
         devices = NodeDevices(self.features, behaviour, self.state, node, index.gather(node))
         return Builder(matcher, self.classes, devices)
 
-    def _search(self, problem: Problem, budget: int) -> Outcome:
+    def _search(self, problem: SearchProblem, budget: int) -> Outcome:
         """Searches once for all nodes whose devices differ only in parts that nothing reads."""
         key = (problem, budget)
         outcome = self._outcomes.get(key)

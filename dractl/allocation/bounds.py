@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from msgspec import Struct
 
 from dractl.allocation.holdings import Holdings
-from dractl.allocation.problem import OPAQUE, Charge, Constraint, Problem, Scalar, Slot, bits
+from dractl.allocation.problem import OPAQUE, Charge, Constraint, Scalar, SearchProblem, Slot, bits
 from dractl.allocation.symmetry import Symmetry
 
 
@@ -78,7 +78,7 @@ class _Values:
 class Bounds:
     """The problem's data for looking ahead; built at the first failure of a search."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         self.admin = any(slot.admin for slot in problem.slots)
         self.usable = [slot.selectable & ~slot.refused & ~slot.tainted & self._free_of(slot) for slot in problem.slots]

@@ -1,4 +1,4 @@
-"""Turns objects into a :class:`dractl.allocation.problem.Problem`: the devices of a node that each request may get.
+"""Turns objects into a :class:`dractl.allocation.problem.SearchProblem`: the devices that each request may get.
 
 Allocate and validateDeviceRequest in k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go: requests
 are checked in order, and the first invalid one ends the attempt.
@@ -18,7 +18,7 @@ from dractl.allocation.faults import AttemptFailed, Fault, FaultKind
 from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.matching import Answer, Criteria, Failure, Matcher
 from dractl.allocation.pools import Pool, PoolDevice, reached_from
-from dractl.allocation.problem import Constraint, ConstraintKind, Problem, Rules, Slot, Value, Vector
+from dractl.allocation.problem import Constraint, ConstraintKind, Rules, SearchProblem, Slot, Value, Vector
 from dractl.allocation.state import DeviceID
 from dractl.model import (
     DeviceClass,
@@ -114,7 +114,7 @@ class Built(Struct):
     claims: Sequence[ResourceClaim]
     devices: NodeDevices
     asked: list[Asked]
-    problem: Problem
+    problem: SearchProblem
     node_operations: bool
     obstacles: dict[tuple[int, int], Obstacle]  # (slot, device) -> the obstacle there
     attributes: AttributeReader
@@ -181,7 +181,7 @@ class Builder:
             recheck_by_position="recheck-by-position" in bugs,
         )
         uses_capacity = self.devices.capacity_matters or any(slot.wants is not None for slot in self.slots)
-        problem = Problem(
+        problem = SearchProblem(
             rules=rules,
             devices=len(self.devices),
             slots=tuple(self.slots),

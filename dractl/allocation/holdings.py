@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dractl.allocation.constraints import ConstraintFault, tracker
-from dractl.allocation.problem import Problem, Vector
+from dractl.allocation.problem import SearchProblem, Vector
 
 AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "panic-index"]
 
@@ -40,7 +40,7 @@ class Undo(Struct, frozen=True):
 class Holdings:
     """The part of a problem that a search has allocated so far."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         self.rules = problem.rules
         self.slots = problem.slots

@@ -102,7 +102,7 @@ class Rules(Struct, frozen=True):
     recheck_by_position: bool
 
 
-class Problem(Struct, frozen=True):
+class SearchProblem(Struct, frozen=True):
     """Everything that decides the search.
 
     ``requests``: by request the numbers of its slots, one, or one for each alternative. ``choices``: whether a request

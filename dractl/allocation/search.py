@@ -16,7 +16,7 @@ from msgspec import Struct
 from dractl.allocation import effort
 from dractl.allocation.bounds import Bounds
 from dractl.allocation.holdings import Aborted, AbortReason, Holdings, Undo
-from dractl.allocation.problem import FAULT, Problem, bits
+from dractl.allocation.problem import FAULT, SearchProblem, bits
 
 RESULTS_MAX: Final = 32  # resourceapi.AllocationResultsMaxSize
 
@@ -107,7 +107,7 @@ class _Choice:
 class Search(Holdings):
     """One search over a problem. Use :func:`search`."""
 
-    def __init__(self, problem: Problem, budget: int) -> None:
+    def __init__(self, problem: SearchProblem, budget: int) -> None:
         super().__init__(problem)
         self.budget = budget
         self.work = 0
@@ -353,7 +353,7 @@ class Search(Holdings):
         )
 
 
-def _pure_requests(problem: Problem) -> tuple[bool, ...]:
+def _pure_requests(problem: SearchProblem) -> tuple[bool, ...]:
     """For each request, whether from there on nothing can abort the attempt, and nothing that is undone leaves a
     trace."""
     pure = [True] * (len(problem.requests) + 1)
@@ -363,7 +363,7 @@ def _pure_requests(problem: Problem) -> tuple[bool, ...]:
     return tuple(pure)
 
 
-def _pure_request(problem: Problem, request: int) -> bool:
+def _pure_request(problem: SearchProblem, request: int) -> bool:
     for number in problem.requests[request]:
         slot = problem.slots[number]
         claim = problem.constraints[slot.claim]
@@ -396,7 +396,7 @@ def _pure_request(problem: Problem, request: int) -> bool:
     return True
 
 
-def search(problem: Problem, budget: int) -> Outcome:
+def search(problem: SearchProblem, budget: int) -> Outcome:
     """The first solution in upstream's order, a proof that none exists, or the reason for aborting.
 
     ``work`` counts examined devices; ``steps`` is how often upstream calls allocateOne: counted where the search went,

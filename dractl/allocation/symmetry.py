@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 
-from dractl.allocation.problem import Charge, Problem, bits
+from dractl.allocation.problem import Charge, SearchProblem, bits
 
 
 class Block(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Symmetry:
 
     __slots__ = ("_known", "_states", "blocks", "counters", "fixed", "places", "shapes")
 
-    def __init__(self, problem: Problem, kinds: Sequence[int]) -> None:
+    def __init__(self, problem: SearchProblem, kinds: Sequence[int]) -> None:
         """``kinds``: for each device a number, equal for devices that differ only in the counters that they charge.
 
         ``places``: for each device the number of its shape, the first equivalent device in the shape, and its block.
@@ -118,7 +118,7 @@ def _left(shape: Shape, todo: int, later: int, taken: tuple[int, ...]) -> Hashab
     return todo & fitting, later & fitting, tuple(rest)
 
 
-def _by_shape(problem: Problem, kinds: Sequence[int]) -> dict[Shape, list[Block]]:
+def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[Block]]:
     if problem.charges is None or problem.groups is not None or any(slot.admin for slot in problem.slots):
         return {}
     found: dict[Shape, list[Block]] = {}

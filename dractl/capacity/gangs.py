@@ -52,7 +52,7 @@ class Unequal(Struct, frozen=True):
     text: str
 
 
-class NoDomain(Struct, frozen=True):
+class NoGroupDomain(Struct, frozen=True):
     """No node has the label ``key`` of the group's topology constraint, or none with the value that pods of the group
     that are on nodes have."""
 
@@ -87,7 +87,7 @@ class Undecided(Struct, frozen=True):
     fits: int
 
 
-Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoDomain | TooFewFit
+Waiting = NoGroup | TooFewPods | HeldBack | Unequal | NoGroupDomain | TooFewFit
 
 
 def waiting(
@@ -126,7 +126,7 @@ def waiting(
         return None
     places = domains(state, topology, placed)
     if not places:
-        return NoDomain(name, topology)
+        return NoGroupDomain(name, topology)
     best: tuple[Together, str] | None = None
     for domain, nodes in places.items():
         reached = first_of(nodes, group.key[1], tried, features, missing)

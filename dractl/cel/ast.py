@@ -66,14 +66,14 @@ class ListLiteral(Node, frozen=True, eq=False):
         return self.elements
 
 
-class Entry(Struct, frozen=True, eq=False):
+class MapEntry(Struct, frozen=True, eq=False):
     key: Node
     value: Node
     optional: bool
 
 
 class MapLiteral(Node, frozen=True, eq=False):
-    entries: tuple[Entry, ...]
+    entries: tuple[MapEntry, ...]
 
     def children(self) -> tuple[Node, ...]:
         return tuple(node for entry in self.entries for node in (entry.key, entry.value))

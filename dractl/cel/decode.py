@@ -12,9 +12,9 @@ from dractl.cel.ast import (
     Checked,
     Comprehension,
     Const,
-    Entry,
     Ident,
     ListLiteral,
+    MapEntry,
     MapLiteral,
     Node,
     Select,
@@ -124,7 +124,7 @@ class _Decoder(Struct, frozen=True):
         if struct.message_name:
             fields = tuple((e.field_key, self.node(e.value), e.optional_entry) for e in struct.entries)
             return StructLiteral(*place, struct.message_name, fields)
-        entries = (Entry(self.node(e.map_key), self.node(e.value), e.optional_entry) for e in struct.entries)
+        entries = (MapEntry(self.node(e.map_key), self.node(e.value), e.optional_entry) for e in struct.entries)
         return MapLiteral(*place, tuple(entries))
 
 

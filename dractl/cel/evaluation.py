@@ -563,7 +563,7 @@ def _listed(operand: Run) -> Run:
                 return value
             kind = v.go_name(value)
             missing = "Contains" if isinstance(value, _ADDERS) and not isinstance(value, bool) else "Add"
-        raise v.Aborted(f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}")
+        raise v.Halted(f"internal error: interface conversion: {kind} is not traits.Lister: missing method {missing}")
 
     return call
 

@@ -20,7 +20,7 @@ from dractl.cel.lookups import Lookup
 from dractl.cel.spans import Spans
 from dractl.cel.tokens import Token, tokenize
 from dractl.cel.tracing import Trace
-from dractl.cel.values import Aborted, CelError, to_bool
+from dractl.cel.values import CelError, Halted, to_bool
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
 
@@ -229,7 +229,7 @@ class Program:
         def value(view: View) -> Any:
             try:
                 return run(frame(view))
-            except (CelError, Aborted) as error:
+            except (CelError, Halted) as error:
                 return EvalError(str(error))
 
         return value

@@ -14,7 +14,7 @@ from dractl.cel.evaluation import Frame, Run, build, frame
 from dractl.cel.functions.time import duration_text, timestamp_text
 from dractl.cel.numbers import format_double
 from dractl.cel.spans import Spans
-from dractl.cel.values import Aborted, CelError
+from dractl.cel.values import CelError, Halted
 from dractl.model import Quantity, Version
 from dractl.model.go import quoted
 
@@ -69,7 +69,7 @@ def trace(checked: Checked, declarations: Declarations, driver: str, device: Dev
             stack.append(here)
             try:
                 here.value = run(f)
-            except (CelError, Aborted) as error:
+            except (CelError, Halted) as error:
                 here.error = str(error)
                 raise
             finally:
@@ -84,7 +84,7 @@ def trace(checked: Checked, declarations: Declarations, driver: str, device: Dev
         return root
     try:
         build(checked.root, declarations.release, observe)(frame(view))
-    except (CelError, Aborted) as error:
+    except (CelError, Halted) as error:
         root.error = str(error)
     return root.children[0] if root.children else root
 

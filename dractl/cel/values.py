@@ -50,13 +50,13 @@ class CelError(Exception):
     """An evaluation that fails. ``str()`` is upstream's text."""
 
 
-class Aborted(Exception):
+class Halted(Exception):
     """An evaluation that upstream aborts: it costs too much, or upstream panics. Unlike an error,
     ``||`` cannot absorb it."""
 
 
-def too_costly() -> Aborted:
-    return Aborted("operation cancelled: actual cost limit exceeded")
+def too_costly() -> Halted:
+    return Halted("operation cancelled: actual cost limit exceeded")
 
 
 NO_OVERLOAD = "no such overload"
@@ -218,9 +218,9 @@ def encode_key(key: Any) -> Any:
     return _Key(key)
 
 
-def unhashable(value: Any) -> Aborted:
+def unhashable(value: Any) -> Halted:
     """Upstream puts values into Go maps, which panics for slices and for structs that contain a slice or a function."""
-    return Aborted(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
+    return Halted(f"internal error: runtime error: hash of unhashable type {go_name(value)}")
 
 
 def decode_key(key: Any) -> Any:

@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
 _LINES = re.compile(r"\r\n?|\n")
 
 
-class Entry(Struct, frozen=True):
+class TextEntry(Struct, frozen=True):
     """One key, list item or line of a scalar. ``start`` to ``end`` are the columns of a key; ``value`` is the column
     in which the value begins. ``scalar``: the line continues the value of ``path``."""
 
@@ -30,7 +30,7 @@ class Entry(Struct, frozen=True):
 class Outline(Struct, frozen=True):
     """The entries of one document of a text, in order; ``stack`` holds the open columns and steps at its end."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TextEntry, ...]
     stack: tuple[tuple[int, str | int], ...]
     block: int | None
     """The column that a line has to be right of to belong to the block scalar that is open at the end."""
@@ -127,7 +127,7 @@ def _separates(line: str) -> bool:
 
 def outline(lines: list[str], first: int = 0) -> Outline:
     """The entries of the lines of one document; ``first`` is the number of its first line."""
-    entries: list[Entry] = []
+    entries: list[TextEntry] = []
     stack: list[tuple[int, str | int]] = []
     block: int | None = None
 
@@ -140,7 +140,7 @@ def outline(lines: list[str], first: int = 0) -> Outline:
             continue
         if block is not None:
             if column > block:
-                entries.append(Entry(number, path(), column, column, column, line.strip(), scalar=True))
+                entries.append(TextEntry(number, path(), column, column, column, line.strip(), scalar=True))
                 continue
             block = None
         if line.lstrip().startswith("#"):
@@ -156,14 +156,14 @@ def outline(lines: list[str], first: int = 0) -> Outline:
             stack.append((column, match["key"].strip("'\"")))
             value = match.end() + len(line[match.end() :]) - len(line[match.end() :].lstrip(" "))
             rest = line[value:].strip()
-            entries.append(Entry(number, path(), column, match.end() - 1, value, rest))
+            entries.append(TextEntry(number, path(), column, match.end() - 1, value, rest))
             if _BLOCK.match(rest):
                 block = column
         elif stack and stack[-1][0] < column and _is_open(entries, path()):
-            entries.append(Entry(number, path(), column, column, column, line.strip(), scalar=True))
+            entries.append(TextEntry(number, path(), column, column, column, line.strip(), scalar=True))
         else:  # a scalar item, or a word that becomes a key
             outer = tuple(step for at, step in stack if at < column)
-            entries.append(Entry(number, (*outer, ""), column, column, column, line[column:].strip()))
+            entries.append(TextEntry(number, (*outer, ""), column, column, column, line[column:].strip()))
     return Outline(tuple(entries), tuple(stack), block)
 
 
@@ -177,6 +177,6 @@ def _item(stack: list[tuple[int, str | int]], column: int) -> None:
         stack.append((column, 0))
 
 
-def _is_open(entries: list[Entry], path: Path) -> bool:
+def _is_open(entries: list[TextEntry], path: Path) -> bool:
     """True if the value at a path has begun as a scalar, so that a deeper line continues it."""
     return bool(entries) and entries[-1].path == path and bool(entries[-1].text)

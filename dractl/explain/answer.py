@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dractl.alignment import Alignment
     from dractl.cluster.devices import Holder
     from dractl.cluster.paste import NextStep
-    from dractl.explain.fixes.steps import Step
+    from dractl.explain.fixes.steps import Command
     from dractl.explain.unread import Blind
     from dractl.reasons.headline import Clauses
     from dractl.reasons.misfits import Evaluated
@@ -157,7 +157,7 @@ class Fix(Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     rank: int = 0
     tried: tuple[Change, ...] = ()
-    steps: tuple[Step, ...] = ()  # the commands that apply it
+    steps: tuple[Command, ...] = ()  # the commands that apply it
     by_hand: str | None = None  # whose manifest has to be changed, where no command can do it
     relief: Relief | None = None  # where several pods wait for it
 

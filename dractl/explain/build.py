@@ -26,7 +26,7 @@ from dractl.explain.refused import refused
 from dractl.explain.shown import reason_of
 from dractl.explain.unread import Blindness
 from dractl.reasons.constraints import ConstraintConflict
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names
 from dractl.scheduler.attempt import Scheduler
 
@@ -65,7 +65,7 @@ def build(
     conflict = _conflict(case, conclusion) if case is not None and not case.attempt.fits else None
     nearest = _nearest(case, conclusion, conflict) if case is not None else None
     volumes = tuple(pods.volumes_of(case)) if case is not None else ()
-    asked = Asked(question.kind, *question.key, volumes)
+    asked = AskedObject(question.kind, *question.key, volumes)
     answers = parts.nodes or tuple(
         NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like) for n in found
     )

@@ -24,7 +24,7 @@ from dractl.explain.conclude import Conclusion, conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
 from dractl.explain.diagnose.pods import without_node
 from dractl.explain.diagnosis import Diagnosis, diagnose, diagnosis_of
-from dractl.explain.fixes import Found, Problem, corrections, find_fixes
+from dractl.explain.fixes import FixProblem, Found, corrections, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
@@ -201,7 +201,7 @@ class Explainer:
         causes = tuple(dict.fromkeys((*conclusion.causes, *(cause for node in found for cause in node.causes))))
         asked = case.question
         if not diagnosis.attempted.compares:
-            problem = Problem(case, causes, Owners(self.state, asked.key, asked.value))
+            problem = FixProblem(case, causes, Owners(self.state, asked.key, asked.value))
             return Found(next=corrections(problem) if self.options.fixes else ())
         company = None
         if object_of(asked.value) is not None and asked.kind == "Pod":
@@ -218,7 +218,7 @@ class Explainer:
     def _search(self, case: Case, causes: tuple[Cause, ...], company: Company | None = None) -> Found:
         if not self.options.fixes:
             return Found()
-        problem = Problem(case, causes, Owners(self.state, case.question.key, case.question.value), company)
+        problem = FixProblem(case, causes, Owners(self.state, case.question.key, case.question.value), company)
         return find_fixes(problem, self.options.fixes, self._afterwards)
 
     def _starts(self, question: Question) -> Callable[[ClusterState, Features], bool]:

@@ -10,13 +10,13 @@ from dractl.explain.ask import Question
 from dractl.explain.diagnose.gangs import Gang
 from dractl.reasons.base import Cause
 from dractl.reasons.between import PodsNotCreated
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 
 _MOST = 3  # steps that an answer has
 
 
 def next_steps(
-    asked: Asked, found: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
+    asked: AskedObject, found: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
 ) -> tuple[NextStep, ...]:
     """The next steps for the causes of an answer, first those for causes that others only follow from, and ``then``
     those given. Where there are fixes, only what belongs to a cause that no change of objects can reach."""
@@ -42,7 +42,7 @@ def of_group(question: Question, group: Gang, found: Sequence[Cause], fixes: Seq
     """The next steps for a pod that waits for its group, about the group alone; none for others."""
     if not group.causes or not found or found[0] is not group.causes[0]:
         return ()
-    return next_steps(Asked(question.kind, *question.key), found[:1], fixes)
+    return next_steps(AskedObject(question.kind, *question.key), found[:1], fixes)
 
 
 def of_idle(state: ClusterState, question: Question) -> tuple[NextStep, ...]:

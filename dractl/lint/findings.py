@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dractl.lint.advice import Advice
     from dractl.lint.inventory import TriedDevices
-    from dractl.lint.place import Placed
+    from dractl.lint.place import Located
     from dractl.lint.reading import Reading
     from dractl.lint.verdict import Flagged
     from dractl.manifests import Document
@@ -73,10 +73,10 @@ def findings(
     around: Around,
     kustomizations: Kustomizations,
     beside: Sequence[Manifest] = (),
-) -> list[Placed]:
+) -> list[Located]:
     """The findings in an input, before fixes are proven and findings suppressed. ``beside``: objects that only lend
     their names."""
-    found: list[Placed] = []
+    found: list[Located] = []
     whole: list[Meant] = []
     patches: list[Meant] = []
     for reading in readable:
@@ -107,7 +107,7 @@ def _is_other(document: Document, around: Container[str]) -> bool:
 
 def judged(
     reading: Reading, terms: Terms, namespaces: Mapping[str, Mapping[str, str]]
-) -> tuple[list[Placed], Document | None]:
+) -> tuple[list[Located], Document | None]:
     """The errors in a document by itself, and the document as it was probably meant, if otherwise than written."""
     remarks, meant = _remarked(reading, terms, namespaces)
     return _placed(reading, remarks, terms), meant
@@ -121,14 +121,14 @@ def _remarked(
     return remarks, None if answer.document is reading.document else answer.document
 
 
-def _placed(reading: Reading, remarks: Iterable[Flagged], terms: Terms) -> list[Placed]:
+def _placed(reading: Reading, remarks: Iterable[Flagged], terms: Terms) -> list[Located]:
     placed = [from_violation(reading.document, remark, terms.target) for remark in remarks]
     if terms.assumed:
         placed = [_without_version_fix(item) for item in placed]
     return [replace(item, number=reading.number) for item in placed]
 
 
-def _without_version_fix(placed: Placed) -> Placed:
+def _without_version_fix(placed: Located) -> Located:
     fix = placed.finding.fix
     if fix is None or placed.path != ("apiVersion",):
         return placed
@@ -142,7 +142,7 @@ def _advice(
     others: Run,
     around: Around,
     silent: set[Hashable],
-) -> list[Placed]:
+) -> list[Located]:
     """The advice on objects that belong together."""
     numbers = {id(item.subject): item.number for item in together}
     first = together[0].subject.document
@@ -207,7 +207,7 @@ def _apart(meant: Iterable[Meant], kustomizations: Kustomizations) -> list[list[
     return list(homes.values())
 
 
-def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: Kustomizations) -> Iterator[Placed]:
+def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: Kustomizations) -> Iterator[Located]:
     """CEL in a patch can be checked without the object that the patch changes."""
     for patch in patches:
         others = Run([patch.subject], terms.target)

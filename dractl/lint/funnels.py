@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cel import EvalError, environment
-from dractl.lint.inventory import Published, TriedDevices
+from dractl.lint.inventory import SliceDevice, TriedDevices
 from dractl.lint.model import Claim, Manifest, Run
 from dractl.objects import Expression, Request
 
@@ -16,9 +16,9 @@ class Sieve(Struct, frozen=True):
     """One selector: the devices that reach it, those that satisfy it, and those on which it fails, with the error."""
 
     expression: Expression
-    devices: list[Published]
-    left: list[Published]
-    failed: list[tuple[Published, str]]
+    devices: list[SliceDevice]
+    left: list[SliceDevice]
+    failed: list[tuple[SliceDevice, str]]
 
     @property
     def before(self) -> int:
@@ -38,7 +38,7 @@ class Funnel(Struct, frozen=True):
 
     subject: Manifest
     steps: list[Sieve]
-    left: list[Published]
+    left: list[SliceDevice]
     guessed: bool = False
 
 
@@ -61,7 +61,7 @@ def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
                 yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
 
 
-def candidates(run: Run, claim: Claim, request: Request) -> list[Published]:
+def candidates(run: Run, claim: Claim, request: Request) -> list[SliceDevice]:
     """The devices that a request can get; none if its class is not known."""
     if run.devices is None or not _of_class(run, run.devices, request.device_class):
         return []
@@ -69,7 +69,7 @@ def candidates(run: Run, claim: Claim, request: Request) -> list[Published]:
 
 
 @lru_cache(64)  # many requests of a run have the same class
-def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[Published] | None:
+def _of_class(run: Run, inventory: TriedDevices, name: str) -> list[SliceDevice] | None:
     subject = run.device_class(name)
     selectors = subject.selectors if subject else inventory.classes.get(name, inventory.assumed.get(name))
     if selectors is None:
@@ -96,18 +96,18 @@ def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) 
     return _step(run, Expression(texts[-1], ()), devices or [])
 
 
-def _named(run: Run, inventory: TriedDevices, selectors: Iterable[Expression]) -> list[Published]:
+def _named(run: Run, inventory: TriedDevices, selectors: Iterable[Expression]) -> list[SliceDevice]:
     """The devices of the drivers whose domains the selectors read."""
     drivers = {lookup.domain for selector in selectors for lookup in run.program(selector).lookups}
     return [device for device in inventory.devices if device.driver in drivers]
 
 
-def _step(run: Run, expression: Expression, devices: list[Published]) -> Sieve:
+def _step(run: Run, expression: Expression, devices: list[SliceDevice]) -> Sieve:
     program = environment(run.target, "stored").compile(expression.text)
     if not program.ok:
         return Sieve(expression, devices, devices, [])  # the API server reports it
-    left: list[Published] = []
-    failed: list[tuple[Published, str]] = []
+    left: list[SliceDevice] = []
+    failed: list[tuple[SliceDevice, str]] = []
     for candidate in devices:
         if run.devices is not None and run.devices.undecided(program, candidate.driver):
             left.append(candidate)
@@ -121,7 +121,7 @@ def _step(run: Run, expression: Expression, devices: list[Published]) -> Sieve:
 
 
 def _sift(
-    run: Run, subject: Manifest, expressions: Sequence[Expression], devices: list[Published], *, guessed: bool = False
+    run: Run, subject: Manifest, expressions: Sequence[Expression], devices: list[SliceDevice], *, guessed: bool = False
 ) -> Funnel:
     steps = []
     for expression in expressions:

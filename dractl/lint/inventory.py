@@ -16,7 +16,7 @@ from dractl.objects import identity, newest, selectors_of, text
 MAX_SHOWN = 6
 
 
-class Published(Struct, frozen=True):
+class SliceDevice(Struct, frozen=True):
     """A published device; ``str()`` is its ``driver/pool/device``."""
 
     driver: str
@@ -80,13 +80,13 @@ class TriedDevices:
         return not any(name in names for names in self._unknown.values())
 
 
-def published_instead(program: Program, failed: Sequence[tuple[Published, str]]) -> str | None:
+def published_instead(program: Program, failed: Sequence[tuple[SliceDevice, str]]) -> str | None:
     """The entries of the failing devices in the domains that the expression reads, or their types."""
     devices = [device for device, _ in failed]
     return _published(program, devices) or _typed(program, devices)
 
 
-def values_read(program: Program, devices: Sequence[Published]) -> str | None:
+def values_read(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     """The values that an expression reads."""
     found = []
     for lookup in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
@@ -102,27 +102,27 @@ def values_read(program: Program, devices: Sequence[Published]) -> str | None:
     return "; ".join(found) or None
 
 
-def nearest_attribute(name: str, devices: Sequence[Published]) -> str:
+def nearest_attribute(name: str, devices: Sequence[SliceDevice]) -> str:
     """The attribute that was probably meant, else the devices' attributes."""
     had = [(domain, names) for device in devices for domain, names in device.names("attributes").items()]
     return meant(name, {f"{domain}/{short}" for domain, names in had for short in names}, "they have")
 
 
-def nearest_capacity(name: str, devices: Sequence[Published]) -> str:
+def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
     """The capacity that was probably meant, else the devices' capacities, as a request has to write them."""
     return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
 
 
-def _devices(slices: Iterable[ResourceSlice]) -> list[Published]:
+def _devices(slices: Iterable[ResourceSlice]) -> list[SliceDevice]:
     return [
-        Published(driver, pool, device)
+        SliceDevice(driver, pool, device)
         for (driver, pool), members in newest(list(slices), identity).items()
         for member in members
         for device in member.spec.devices
     ]
 
 
-def _published(program: Program, devices: Sequence[Published]) -> str | None:
+def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     """Names that are not there, and those that are."""
     for lookup in program.lookups:
         if lookup.tested:
@@ -143,7 +143,7 @@ def _published(program: Program, devices: Sequence[Published]) -> str | None:
     return None
 
 
-def _typed(program: Program, devices: Sequence[Published]) -> str | None:
+def _typed(program: Program, devices: Sequence[SliceDevice]) -> str | None:
     """The types of the attributes that the expression looks up."""
     found = []
     for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
@@ -157,7 +157,7 @@ def _typed(program: Program, devices: Sequence[Published]) -> str | None:
     return "; ".join(found) or None
 
 
-def _not_text(program: Program, name: str, devices: Sequence[Published]) -> str:
+def _not_text(program: Program, name: str, devices: Sequence[SliceDevice]) -> str:
     """A note if an expression compares a number or a boolean with a string that looks the same."""
     strings = {
         literal.value

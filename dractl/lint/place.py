@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_FURTHER = 4
 
 
-class Placed(Struct, frozen=True):
+class Located(Struct, frozen=True):
     """A finding with its path; ``number`` counts the documents of the file, and ``text`` is the file's, None if it
     could not be read. ``built``: it was found in an object as a kustomization makes it."""
 
@@ -44,7 +44,7 @@ def _object(document: Document) -> ObjectRef:
     return ObjectRef(document.api_version, document.kind, document.namespace, document.name)
 
 
-def from_broken(broken: Broken) -> Placed:
+def from_broken(broken: Broken) -> Located:
     """A document that could not be read."""
     rule = registry.rule_of("DRA001")
     finding = Finding(
@@ -60,10 +60,10 @@ def from_broken(broken: Broken) -> Placed:
         api=Api("BadRequest") if broken.refused else None,
         excerpt=broken.excerpt,
     )
-    return Placed(finding)
+    return Located(finding)
 
 
-def from_violation(document: Document, remark: Flagged, target: Target) -> Placed:
+def from_violation(document: Document, remark: Flagged, target: Target) -> Located:
     """The API server's finding in a document, or its finding once the errors at which it stops are fixed."""
     violation = remark.violation
     rule = registry.for_violation(violation.rule)
@@ -88,7 +88,7 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Place
         excerpt=_excerpt(document, position),
         key_line=document.locate(violation.path, key=True).line,
     )
-    return Placed(finding, violation.path, document.text, document.built)
+    return Located(finding, violation.path, document.text, document.built)
 
 
 def _is_block(document: Document, violation: Violation) -> bool:
@@ -155,7 +155,7 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
     return known
 
 
-def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
+def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     """A finding of one of dractl's own rules."""
     document = advice.subject.document
     position = document.locate(advice.path, key=advice.key, offset=advice.offset)
@@ -179,4 +179,4 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Placed:
         excerpt=_excerpt(document, position),
         key_line=document.locate(advice.path, key=True).line,
     )
-    return Placed(finding, advice.path, document.text, document.built)
+    return Located(finding, advice.path, document.text, document.built)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from dractl.lint.fixes import applied
-from dractl.lint.place import Placed
+from dractl.lint.place import Located
 
-Reader = Callable[[str, str], Sequence[Sequence[Placed]]]
+Reader = Callable[[str, str], Sequence[Sequence[Located]]]
 """The name and the text of a file to what the server says about each document; to nothing if it is damaged."""
 
 
@@ -16,7 +16,7 @@ MAX_ROUNDS = 10
 _ON_DEMAND = "DRA803"  # such a version is served only if an administrator enabled it
 
 
-def proven(placed: Iterable[Placed], read: Reader) -> list[Placed]:
+def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
     """The findings with the fixes whose result the server accepts.
 
     A fix is safe only if the document is accepted once all of its safe fixes are made. Other fixes are left out unless
@@ -32,33 +32,33 @@ def proven(placed: Iterable[Placed], read: Reader) -> list[Placed]:
     ]
 
 
-def _has_fix(item: Placed) -> bool:
+def _has_fix(item: Located) -> bool:
     return item.finding.fix is not None
 
 
-def _is_safe(item: Placed) -> bool:
+def _is_safe(item: Located) -> bool:
     return item.finding.fix is not None and item.finding.fix.safe
 
 
-def _unsafe(item: Placed) -> Placed:
+def _unsafe(item: Located) -> Located:
     fix = item.finding.fix
     return replace(item, finding=replace(item.finding, fix=fix and replace(fix, safe=False)))
 
 
-def _without(item: Placed) -> Placed:
+def _without(item: Located) -> Located:
     return replace(item, finding=replace(item.finding, fix=None))
 
 
-def _accepted(found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[tuple[str, int]]:
+def _accepted(found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]) -> set[tuple[str, int]]:
     """The documents, by file and number, that the server accepts once all relevant fixes are made."""
-    by_file: dict[str, list[Placed]] = {}
+    by_file: dict[str, list[Located]] = {}
     for item in found:
         if counts(item) and item.text is not None:
             by_file.setdefault(item.file, []).append(item)
     return {(file, number) for file, items in by_file.items() for number in _numbers(file, items, read, counts)}
 
 
-def _numbers(file: str, found: Sequence[Placed], read: Reader, counts: Callable[[Placed], bool]) -> set[int]:
+def _numbers(file: str, found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]) -> set[int]:
     text = next(item.text for item in found if item.text is not None)
     fixes = [item.finding.fix for item in found if item.finding.fix is not None]
     touched = {item.number for item in found}

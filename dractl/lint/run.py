@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dractl.lint.inventory import TriedDevices
-    from dractl.lint.place import Placed
+    from dractl.lint.place import Located
     from dractl.lint.reading import Reading
     from dractl.manifests import Inputs, Skipped
     from dractl.model import Target
@@ -56,7 +56,7 @@ class Judged(Struct, frozen=True):
     """The findings in an input, before they are selected, with the files whose comments decide about them; the rest is
     for :class:`Report`."""
 
-    placed: Sequence[Placed]
+    placed: Sequence[Located]
     commented: Sequence[Source]
     documents: int
     files: int
@@ -70,7 +70,7 @@ def judge(inputs: Inputs, readable: Sequence[Reading], terms: Terms, kustomizati
     written = [item for item in inputs.documents if not item.file.endswith(SUFFIXES)]
     around = _around(written, inputs)
 
-    def again(file: str, text: str) -> list[list[Placed]]:
+    def again(file: str, text: str) -> list[list[Located]]:
         items = read_text(file, text)
         documents = [item for item in items if isinstance(item, Document) and isinstance(item.value, dict)]
         if sum(isinstance(item, Broken) for item in items) > sum(item.file == file for item in inputs.broken):
@@ -134,7 +134,7 @@ def _commented(documents: Sequence[Document]) -> list[Source]:
     return list({file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values())
 
 
-def _once(found: Sequence[Placed]) -> list[Placed]:
+def _once(found: Sequence[Located]) -> list[Located]:
     """Findings without those in objects of kustomizations that their files, or another kustomization, show too."""
     spots = {_spot(item) for item in found if not item.built}
     kept = []
@@ -147,5 +147,5 @@ def _once(found: Sequence[Placed]) -> list[Placed]:
     return kept
 
 
-def _spot(item: Placed) -> tuple[str, str, int]:
+def _spot(item: Located) -> tuple[str, str, int]:
     return item.finding.code, item.finding.position.file, item.finding.position.line

@@ -12,7 +12,7 @@ from dractl.errors import UsageError
 from dractl.lint import registry
 from dractl.lint.finding import Finding, ObjectRef, Severity
 from dractl.lint.ignores import Ignore, ignores
-from dractl.lint.place import Placed
+from dractl.lint.place import Located
 from dractl.manifests import Position
 from dractl.manifests.source import Source
 
@@ -34,7 +34,7 @@ class Selection(Struct, frozen=True):
         return self.codes is None or code in self.codes
 
 
-def select(found: Iterable[Placed], sources: Iterable[Source], selection: Selection) -> tuple[list[Finding], int]:
+def select(found: Iterable[Located], sources: Iterable[Source], selection: Selection) -> tuple[list[Finding], int]:
     """The selected findings, with those about the ignore comments of files, and how many were suppressed."""
     notes = [_Note(source, comment) for source in sources for comment in ignores(source.text)]
     at: dict[tuple[str, int | None], list[_Note]] = {}

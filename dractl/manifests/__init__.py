@@ -1,7 +1,7 @@
 """Manifests: turns bytes into documents whose values can be located."""
 
-from dractl.manifests.documents import Broken, Document, Fault, Inputs, Skipped
+from dractl.manifests.documents import Broken, Document, DoubledKey, Inputs, Skipped
 from dractl.manifests.load import load, load_readable, read_text
 from dractl.manifests.source import Position
 
-__all__ = ["Broken", "Document", "Fault", "Inputs", "Position", "Skipped", "load", "load_readable", "read_text"]
+__all__ = ["Broken", "Document", "DoubledKey", "Inputs", "Position", "Skipped", "load", "load_readable", "read_text"]

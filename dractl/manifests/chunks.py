@@ -8,7 +8,7 @@ from msgspec import Struct
 _SEPARATOR = re.compile(r"^---([^\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
 
 
-class Failure(Exception):
+class Unreadable(Exception):
     """A document that cannot be read: go-yaml's message and the offset in the document's text."""
 
     def __init__(self, message: str, offset: int, hint: str | None = None) -> None:

@@ -14,7 +14,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
-from dractl.manifests.chunks import Chunk, Failure, split
+from dractl.manifests.chunks import Chunk, Unreadable, split
 from dractl.manifests.resolve import PLAIN, STR
 from dractl.manifests.scalars import value_start
 from dractl.manifests.source import Source
@@ -86,11 +86,11 @@ def compose(text: str, chunk: Chunk) -> Any:
         marked: Any = error
         mark = marked.problem_mark or marked.context_mark
         offset = shift + (mark.index if mark is not None else 0)
-        raise Failure(*_explain(marked, text, min(offset, chunk.end), chunk.end, shift)) from None
+        raise Unreadable(*_explain(marked, text, min(offset, chunk.end), chunk.end, shift)) from None
     except yaml.YAMLError as error:
-        raise Failure(str(error), chunk.start) from None
+        raise Unreadable(str(error), chunk.start) from None
     except RecursionError:
-        raise Failure(f"nested more than {MAX_DEPTH} levels deep", chunk.start) from None
+        raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", chunk.start) from None
     if node is not None and "\\" in part and re.search(_REFUSED_ESCAPE, part):
         _refuse_escapes(node, part, shift)
     if node is not None and "!" in part and re.search(_NON_SPECIFIC_TAG, part):
@@ -105,7 +105,7 @@ def long_scalars(source: Source) -> Iterator[tuple[int, int, bool]]:
     for chunk in split(text):
         try:
             root = compose(text, chunk)
-        except Failure:
+        except Unreadable:
             yield source.position(chunk.start).line - 1, source.position(chunk.end, chunk.end).line, True
             continue
         for node in _scalars(root) if root is not None else ():
@@ -124,11 +124,11 @@ def _check_bounds(parser: Any, shift: int) -> None:
         if room and isinstance(event, events.NodeEvent):
             room[-1] -= 1
             if room[-1] < 0:
-                raise Failure(f"a map of more than {MAX_KEYS:,} keys", shift + event.start_mark.index)
+                raise Unreadable(f"a map of more than {MAX_KEYS:,} keys", shift + event.start_mark.index)
         if isinstance(event, events.CollectionStartEvent):
             room.append(2 * MAX_KEYS if isinstance(event, events.MappingStartEvent) else math.inf)
             if len(room) > MAX_DEPTH:
-                raise Failure(f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index)
+                raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", shift + event.start_mark.index)
         elif isinstance(event, events.CollectionEndEvent):
             room.pop()
         elif isinstance(event, events.DocumentEndEvent):
@@ -156,9 +156,9 @@ def _compose_events(parser: Any, shift: int) -> Any:
         if isinstance(event, events.AliasEvent):
             node = anchors.get(event.anchor)
             if node is None:
-                raise Failure(f"unknown anchor '{event.anchor}' referenced", shift + event.start_mark.index)
+                raise Unreadable(f"unknown anchor '{event.anchor}' referenced", shift + event.start_mark.index)
             if node in stack:
-                raise Failure(f"anchor '{event.anchor}' value contains itself", shift + event.start_mark.index)
+                raise Unreadable(f"anchor '{event.anchor}' value contains itself", shift + event.start_mark.index)
         elif isinstance(event, events.ScalarEvent):
             tag = event.tag if event.tag not in (None, "!") else resolver.resolve(None, event.value, event.implicit)
             node = nodes.ScalarNode(tag, event.value, event.start_mark, event.end_mark, style=event.style or "")
@@ -191,7 +191,7 @@ def _refuse_escapes(root: Any, text: str, shift: int) -> None:
         if found is not None:
             slash = found[1] == "/"
             message = "found unknown escape character" if slash else "found invalid Unicode character escape code"
-            raise Failure(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
+            raise Unreadable(message, shift + start + found.end() - 1, _ESCAPE_HINT if slash else None)
 
 
 _DESCRIBED = re.compile(r"Name: {2,}\S+\n(?:Namespace|Labels|Roles|Annotations|Priority): ")

@@ -14,7 +14,7 @@ from dractl.model.paths import at as value_at
 Path = tuple["str | int", ...]
 
 
-class Fault(Struct, frozen=True):
+class DoubledKey(Struct, frozen=True):
     """An error that only strict decoding reports in a readable document: a duplicate key.
 
     ``merged``: one of the two comes from a merge key (``<<``), which only the server's own YAML decoder rejects.
@@ -56,7 +56,7 @@ class Locator(Protocol):
     """Finds the places of the values of one document in a file."""
 
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position: ...
-    def faults(self) -> Sequence[Fault]: ...
+    def faults(self) -> Sequence[DoubledKey]: ...
     def line(self, number: int) -> str: ...
     def text(self) -> str: ...
 
@@ -67,7 +67,7 @@ class Within:
     def __init__(self, outer: Document) -> None:
         self._outer = outer
 
-    def faults(self) -> Sequence[Fault]:
+    def faults(self) -> Sequence[DoubledKey]:
         return ()
 
     def line(self, number: int) -> str:
@@ -143,7 +143,7 @@ class Document:
         return self.rendered is None and not self.derived
 
     @property
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[DoubledKey, ...]:
         """Errors of this document that only strict decoding reports; paths are the document's own."""
         depth = len(self._prefix)
         found = self._locator.faults()

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.manifests import yamltext
-from dractl.manifests.documents import Document, Fault, Path, Within
+from dractl.manifests.documents import Document, DoubledKey, Path, Within
 from dractl.manifests.source import Position, Source
 
 _MAX_DEPTH = 32
@@ -59,7 +59,7 @@ class _BodyPlaces(Within):
     def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
         return self._outer.locate(self._outward(path), key=key, offset=offset)
 
-    def faults(self) -> Sequence[Fault]:
+    def faults(self) -> Sequence[DoubledKey]:
         return [
             replace(fault, path=fault.path[1:]) if fault.path[:2] == ("spec", "spec") else fault
             for fault in self._outer.faults
@@ -97,5 +97,5 @@ class _TextPlaces(Within):
         last = self._outer.locate(self._path, offset=end - 1)
         return Position(first.file, first.line, first.column, last.end_line, last.end_column)
 
-    def faults(self) -> Sequence[Fault]:
+    def faults(self) -> Sequence[DoubledKey]:
         return self._inner.faults

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.json import encode
 
-from dractl.manifests.documents import Broken, Document, Fault, Path, expand
+from dractl.manifests.documents import Broken, Document, DoubledKey, Path, expand
 from dractl.manifests.resolve import json_number
 from dractl.manifests.scalars import Piece
 from dractl.manifests.source import Position, Source
@@ -245,7 +245,7 @@ class JsonLocator:
     def __init__(self, source: Source, start: int) -> None:
         self._source = source
         self._start = start
-        self._faults: tuple[Fault, ...] | None = None
+        self._faults: tuple[DoubledKey, ...] | None = None
         self._children: dict[int, dict[str, tuple[int, int]] | list[int]] = {}
 
     def line(self, number: int) -> str:
@@ -254,7 +254,7 @@ class JsonLocator:
     def text(self) -> str:
         return self._source.text
 
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[DoubledKey, ...]:
         """The first duplicate keys. The document is read once more to find them."""
         if self._faults is None:
             self._faults = tuple(islice(self._duplicates(self._start, ()), _SHOWN)) if self._has_duplicates() else ()
@@ -272,7 +272,7 @@ class JsonLocator:
         json.JSONDecoder(object_pairs_hook=notice).raw_decode(self._source.text, self._start)
         return found
 
-    def _duplicates(self, place: int, path: Path) -> Iterator[Fault]:
+    def _duplicates(self, place: int, path: Path) -> Iterator[DoubledKey]:
         text = self._source.text
         if text[place] == "{":
             seen = set()
@@ -280,7 +280,7 @@ class JsonLocator:
                 if name in seen:
                     where = self._source.position(key_place, end_of(text, key_place))
                     message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
-                    yield Fault(message, (*path, name), where)
+                    yield DoubledKey(message, (*path, name), where)
                 seen.add(name)
                 yield from self._duplicates(value_place, (*path, name))
         elif text[place] == "[":

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dractl.manifests.documents import Document, Fault, Path
+from dractl.manifests.documents import Document, DoubledKey, Path
 from dractl.manifests.source import Position, Source
 from dractl.manifests.templates import inserted_values
 
@@ -69,7 +69,7 @@ class _TemplatePlaces:
         alike = [at for at, line in enumerate(self._lines, 1) if line.strip().lstrip("- ").partition(":")[0] == key]
         return min(same or alike or [1], key=lambda at: abs(at - near))
 
-    def faults(self) -> Sequence[Fault]:
+    def faults(self) -> Sequence[DoubledKey]:
         return self._document.faults
 
     def line(self, number: int) -> str:

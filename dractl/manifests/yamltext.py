@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from dractl.manifests import plainyaml
-from dractl.manifests.chunks import Chunk, Failure, split
-from dractl.manifests.documents import Broken, Document, Fault, Path, expand
+from dractl.manifests.chunks import Chunk, Unreadable, split
+from dractl.manifests.documents import Broken, Document, DoubledKey, Path, expand
 from dractl.manifests.resolve import MERGE, PLAIN, STR, Unresolvable, json_number, key_text, plain, tagged
 from dractl.manifests.scalars import offsets
 from dractl.manifests.source import Position, Source
@@ -48,7 +48,7 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
             continue
         try:
             document = _document(source, chunk, index)
-        except Failure as failure:
+        except Unreadable as failure:
             yield Broken(source.name, index, source.position(failure.offset), failure.message, failure.hint)
         else:
             if document is not None:
@@ -59,13 +59,13 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
 def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
     text = source.text
     if chunk.separator is not None:
-        raise Failure(
+        raise Unreadable(
             f"invalid Yaml document separator: {chunk.separator[:60]}",
             chunk.separator_start,
             "only a comment may follow `---` on its line",
         )
     if (bad := bad_character(text, chunk.start, chunk.end)) is not None:
-        raise Failure(bad[1], bad[0], bad[2])
+        raise Unreadable(bad[1], bad[0], bad[2])
     value, faults = _decoded(source, chunk)
     if value is None:
         return None
@@ -76,7 +76,7 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
     return Document(source.name, index, value, locator, origin=origin[1].rstrip() if origin else None)
 
 
-def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[Fault, ...]]:
+def _decoded(source: Source, chunk: Chunk) -> tuple[Any, tuple[DoubledKey, ...]]:
     """The value of a document, None if it is empty, and the errors that only strict decoding reports."""
     text = source.text[chunk.start : chunk.end]
     value = plainyaml.read(text)
@@ -106,7 +106,7 @@ class _Decoder:
         self.source = source
         self.shift = shift
         self.aliases = aliases
-        self.faults: list[Fault] = []
+        self.faults: list[DoubledKey] = []
         self._open: set[int] = set()
         self._done: dict[int, tuple[Any, int, int]] = {}  # node -> value, nodes decoded for it, its height
         self._count = 0
@@ -116,8 +116,8 @@ class _Decoder:
     def decode(self, node: Any) -> Any:
         return self._value(node, (), 0)
 
-    def _fail(self, message: str, node: Any, hint: str | None = None) -> Failure:
-        return Failure(message, self.shift + node.start_mark.index, hint)
+    def _fail(self, message: str, node: Any, hint: str | None = None) -> Unreadable:
+        return Unreadable(message, self.shift + node.start_mark.index, hint)
 
     def _scalar(self, node: Any) -> Any:
         tag = node.tag
@@ -214,7 +214,7 @@ class _Decoder:
             start = self.shift + node.start_mark.index
             place = self.source.position(start, self.shift + node.end_mark.index)
             message = f"key {json.dumps(name, ensure_ascii=False)} already set in map"
-            self.faults.append(Fault(message, (*path, name), place, merged))
+            self.faults.append(DoubledKey(message, (*path, name), place, merged))
         result[name] = value  # leniently, the last one counts; so does a merge that comes later (go-yaml v2)
 
     def _merge(self, node: Any, result: dict[str, Any], path: Path, depth: int) -> set[str]:
@@ -244,18 +244,18 @@ class YamlLocator:
 
     __slots__ = ("_chunk", "_faults", "_maps", "_root", "_source")
 
-    def __init__(self, source: Source, chunk: Chunk, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, source: Source, chunk: Chunk, faults: tuple[DoubledKey, ...]) -> None:
         self._source = source
         self._chunk = chunk
         self._faults = faults
         self._root: Any = None
         self._maps: dict[int, dict[str, tuple[Any, Any]]] = {}
 
-    def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[Fault, ...]]]:
+    def __reduce__(self) -> tuple[type[YamlLocator], tuple[Source, Chunk, tuple[DoubledKey, ...]]]:
         """Another process composes the document again, if it needs a place at all."""
         return YamlLocator, (self._source, self._chunk, self._faults)
 
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[DoubledKey, ...]:
         return self._faults
 
     def line(self, number: int) -> str:

@@ -15,7 +15,7 @@ from dractl.migration import labels
 from dractl.migration.edits import Alteration, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
 from dractl.migration.resources import GPU, StandIn, is_extended, mig, parted, parts_of_a_device, wanted, why_not
-from dractl.migration.templates import Shape, Template
+from dractl.migration.templates import ClaimShape, Template
 from dractl.objects.values import items, mapping, text
 
 _TOLERATION = (
@@ -84,7 +84,7 @@ def plan(
     document: Document,
     path: Path,
     spec: Mapping[str, Any],
-    template_for: Callable[[Shape], Template],
+    template_for: Callable[[ClaimShape], Template],
     tolerated: Callable[[str], bool],
     shared: Mapping[str, Sharing] = MappingProxyType({}),
 ) -> PodPlan:
@@ -235,7 +235,7 @@ def _devices(use: ResourceUse, chosen: _Labels) -> StandIn:
 
 
 def _claims(
-    spec: Mapping[str, Any], devices: Mapping[ResourceUse, StandIn], template_for: Callable[[Shape], Template]
+    spec: Mapping[str, Any], devices: Mapping[ResourceUse, StandIn], template_for: Callable[[ClaimShape], Template]
 ) -> tuple[_Claim, ...]:
     """A claim for each use, but one for an init container and the containers after it: kubelet gives them its devices
     (pkg/kubelet/cm/devicemanager)."""
@@ -252,7 +252,9 @@ def _claims(
             number += 1
             name = f"{what.name}-{number}"
         names.add(name)
-        claims.append(_Claim(use, name, template_for(Shape(what.name, what.device_class, use.count, what.selectors))))
+        claims.append(
+            _Claim(use, name, template_for(ClaimShape(what.name, what.device_class, use.count, what.selectors)))
+        )
     return tuple(claims)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class Shape(Struct, frozen=True):
+class ClaimShape(Struct, frozen=True):
     """The devices that a claim requests."""
 
     name: str
@@ -31,7 +31,7 @@ class Template(Struct, frozen=True):
     scope: str
     namespace: str | None
     name: str
-    shape: Shape
+    shape: ClaimShape
 
     @property
     def value(self) -> dict[str, Any]:
@@ -48,10 +48,10 @@ class Templates(Struct):
     """The templates of a run; ``taken`` are the names in use, by namespace."""
 
     taken: set[tuple[str | None, str]] = field(default_factory=set)
-    known: dict[tuple[str, str | None, Shape], Template] = field(default_factory=dict)
+    known: dict[tuple[str, str | None, ClaimShape], Template] = field(default_factory=dict)
     written: set[Template] = field(default_factory=set)
 
-    def of(self, scope: str, namespace: str | None, shape: Shape) -> Template:
+    def of(self, scope: str, namespace: str | None, shape: ClaimShape) -> Template:
         """The template of a shape, named when it is first asked for. The same shape has the same name everywhere."""
         key = (scope, namespace, shape)
         if key not in self.known:
@@ -60,7 +60,7 @@ class Templates(Struct):
             self.known[key] = Template(scope, namespace, name, shape)
         return self.known[key]
 
-    def _free(self, namespace: str | None, shape: Shape) -> str:
+    def _free(self, namespace: str | None, shape: ClaimShape) -> str:
         others = {template.name for template in self.known.values()}
         detail = [found[1] for text in shape.selectors if (found := re.search(r'"([^"]+)"\Z', text))]
         words = "-".join([shape.name, *([str(shape.count)] if shape.count > 1 else []), *detail])

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from dractl.cluster.devices import Holder
 from dractl.cluster.paste import NextStep, command
 from dractl.model.names import RequestRef
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope, by_whom, held_by
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.stops import Late, Stop
@@ -77,7 +77,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         """What is wrong: the request first, then what was found, and what is allowed or nearest."""
         raise NotImplementedError
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         """What to look at or to do where no change of objects helps."""
         return iter(())
 
@@ -201,7 +201,7 @@ class Held(OfRequest, frozen=True, kw_only=True):
 class InUse(Held, frozen=True, kw_only=True):
     """Devices that a request could use if others did not hold them."""
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         for holder in [holder for holder in self.holders if holder.consumer][:1]:
             resource, _, name = str(holder.consumer).partition(" ")
             namespace = holder.claim.partition("/")[0]

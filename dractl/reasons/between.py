@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, SEE_SLICES, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, pods_on, soon
+from dractl.reasons.next_step import DAEMONSETS, AskedObject, pods_on, soon
 from dractl.reasons.phrases import Names, Scope, first
 from dractl.scheduler import quota
 from dractl.scheduler.attempt import Scheduler
@@ -53,7 +53,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
             return f"claim {self.claim} is allocated on {where}, which {state}"
         return f"devices are held on {where}, which {state}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.places[0]
         if self.unready:
             yield NextStep(f"see why node {node} does not answer", command("kubectl describe node {}", node))
@@ -96,7 +96,7 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
             f"{self.label} like {first(self.like)}: is its driver running there?"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"see whether the driver of {self.driver} runs on {', '.join(self.nodes[:3])}", pods_on(self.nodes[0])
         )
@@ -130,7 +130,7 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
         why = f"slices of {self.driver} are for {where}"
         return f"{why}; there is node {self.nearest}" if self.nearest else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"find the DaemonSet of driver {self.driver}; after the change, see that its pods restart", DAEMONSETS
         )
@@ -179,7 +179,7 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
             "toleration without effect NoExecute, or with tolerationSeconds, does not keep them there"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             "choose devices without the taint, or have the device repaired; only if it may be used, tolerate the taint "
             "with effect NoExecute and without tolerationSeconds",
@@ -211,7 +211,7 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
         since = f" since it was created at {self.since}" if self.since else ""
         return f"the scheduler has not tried the pod{since} (no PodScheduled condition): is kube-scheduler running?"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"{soon(self.new)}see whether kube-scheduler runs",
             "kubectl get pods -n kube-system -l component=kube-scheduler; "
@@ -248,7 +248,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         return (replace(self, missing=()) if self.quote else self).sentence(names, scope)
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         """What the scheduler's message asks of the pod's own manifest."""
         for words, step in _OWN:
             if words in self.quote:
@@ -319,7 +319,7 @@ class NoNodeHasAll(Cause, frozen=True, kw_only=True):
         places = ", ".join(f"{request} on {node}" for request, node in self.where)
         return f"no node has devices for all requests: there are devices for {places}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             "split the work into pods that each need the devices of one node, or add a node with both",
             "kubectl get resourceslices",
@@ -360,7 +360,7 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"{self.owner} cannot create its pods: {self.event}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         account = self.event.partition(_ACCOUNT)[2].partition(":")[0]
         if account:
             yield NextStep(

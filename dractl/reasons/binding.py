@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import HIDDEN, SEE_CLAIM, SEE_SLICES, STOPPED, OfClaim, ReasonPage
 from dractl.reasons.limits import GateOff
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope
 
 
@@ -50,7 +50,7 @@ class BindingPending(OfClaim, frozen=True, kw_only=True):
             f"{', '.join(self.conditions)} in the claim's status.devices; it gives up {until} and allocates again"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield _conditions(self.claim, asked)
 
 
@@ -65,11 +65,11 @@ class BindingFailed(OfClaim, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"claim {self.claim} cannot be used: {self.failure}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield _conditions(self.claim, asked)
 
 
-def _conditions(claim: str | None, asked: Asked) -> NextStep:
+def _conditions(claim: str | None, asked: AskedObject) -> NextStep:
     name = (claim or "").rpartition("/")[2]
     return NextStep(
         "see which conditions the driver has set",

@@ -9,7 +9,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.reasons.base import SEE_CLAIM, SEE_POD_CLAIMS, STOPPED, Cause, OfClaim, ReasonPage
 from dractl.reasons.limits import QuotaExceeded
-from dractl.reasons.next_step import CONTROLLERS, Asked, add_the_rest, soon
+from dractl.reasons.next_step import CONTROLLERS, AskedObject, add_the_rest, soon
 from dractl.reasons.phrases import Names, Scope
 from dractl.scheduler import preenqueue
 from dractl.scheduler.admission import ADMIN_LABEL
@@ -94,7 +94,7 @@ class ClaimMissing(OfClaim, frozen=True, kw_only=True):
             )
         return why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
             yield add_the_rest("ResourceClaim")
         elif self.template is None:
@@ -154,7 +154,7 @@ class ClaimNotCreated(OfClaim, frozen=True, kw_only=True):
             return f"{why} yet; the pod was created a few seconds ago"
         return f"{why}, and no event says why: is kube-controller-manager running?"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         namespace, _, template = self.template.partition("/")
         if self.webhook:
             yield NextStep(
@@ -219,7 +219,7 @@ class TemplateMissing(OfClaim, frozen=True, kw_only=True):
             return f"{why}; {self.elsewhere[0]} does, but templates are namespaced"
         return f"{why}; the namespace has {self.nearest}" if self.nearest else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
             yield add_the_rest("ResourceClaimTemplate")
         name = self.template.rpartition("/")[2]
@@ -295,7 +295,7 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
             why += f"; finalizers: {', '.join(self.finalizers)}"
         return why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             "see who still uses the claim", command("kubectl get resourceclaims -n {} -o wide", asked.namespace)
         )
@@ -348,7 +348,7 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
             )
         return f"scheduling is held back by the pod's scheduling gates: {gates}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if any("kueue" in gate for gate in self.gates):
             yield NextStep(
                 "see why Kueue has not admitted the pod's Workload",

@@ -7,7 +7,7 @@ from dractl.cluster.paste import NextStep
 from dractl.facts import driver, names
 from dractl.reasons.base import APART, SEE_SLICES, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.misfits import readable
-from dractl.reasons.next_step import DAEMONSETS, Asked
+from dractl.reasons.next_step import DAEMONSETS, AskedObject
 from dractl.reasons.phrases import Names, Scope, plural
 
 
@@ -39,7 +39,7 @@ class AttributeMissing(OfRequest, frozen=True, kw_only=True):
         why = f"attribute {self.attribute} exists on {self.publish} of {plural(self.of, 'device')} of {self.who(names)}"
         return f"{why}; there is {self.nearest}" if self.nearest else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         """What the driver's catalogue says of the attribute."""
         if self.driver is None or self.driver not in names() or self.publish:
             return

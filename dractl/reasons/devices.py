@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.devices import Holder
 from dractl.cluster.paste import NextStep
 from dractl.reasons.base import APART, SEE_POD_CLAIMS, SEE_SLICES, TAKEN, Held, InUse, OfRequest, OfRequests, ReasonPage
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope, plural, times
 
 
@@ -123,7 +123,7 @@ class Tainted(OfRequest, frozen=True, kw_only=True):
             why += f"; {self.want} wanted"
         return f"{why}; the request tolerates {', '.join(self.tolerates)}" if self.tolerates else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.rules:
             yield NextStep(f"ask why DeviceTaintRule {self.rules[0]} is there", "kubectl get devicetaintrules -o yaml")
         else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
 from dractl.reasons.headline import Headline
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope
 
 _SEE = "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml; dractl explain podgroup/NAME -n NS"
@@ -38,7 +38,7 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
         near = f"; there is {self.nearest}" if self.nearest else ""
         return f"{self.group} does not exist, so the scheduler tries none of its pods{near}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         resource = _word(self.group).partition("/")[0]
         yield NextStep(
             f"create {self.group}, or see why its controller has not",
@@ -66,7 +66,7 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"the scheduler tries no pod of {self.group}: {self.text}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         name = self.group.rpartition("/")[2]
         yield NextStep(
             "compare the group with its pods",
@@ -114,7 +114,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
             lead = f"{self.group} starts with {self.want} pods at once or none, and {self.have} {fit}{together}{here}"
         return f"{lead}; the next one, {self.pod}: {self.why.text(self.called)}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"see how many pods of {self.group} fit, and whether another order or shape would place all",
             command("dractl explain {} -n {}", _word(self.group), asked.namespace),
@@ -138,7 +138,7 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
             f"{self.group} starts with {self.want} pods at once or none, and {exist}; the scheduler tries none before"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"find what creates the pods of {self.group}, and why {self.want - self.have} are missing",
             command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
@@ -162,7 +162,7 @@ class GangHeldBack(Cause, frozen=True, kw_only=True):
         why = self.why.text(self.called)
         return f"{self.group} waits for its pod {self.pod}, which is held back before scheduling: {why}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         ask = command("dractl explain {} -n {}", f"pod/{self.pod}", asked.namespace)
         yield NextStep(f"see what holds back pod {self.pod}", ask)
 

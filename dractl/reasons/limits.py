@@ -8,7 +8,7 @@ from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
 from dractl.reasons.base import SEE_CLAIM, STOPPED, Cause, OfClaim, OfRequest, OfRequests, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, add_the_rest
+from dractl.reasons.next_step import DAEMONSETS, AskedObject, add_the_rest
 from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.scheduler import admission, attempt, quota
 from dractl.scheduler.attempt import Scheduler
@@ -67,7 +67,7 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
             limit = f"{plural(self.have, 'device')} of {self.device_class}"
         return f"quota {self.quotas[0]} allows {limit}; {self.used} used, {self.more} more wanted"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         name = self.quotas[0].rpartition("/")[2] if self.quotas else ""
         yield NextStep(
             "see what uses the quota: raise it, or lower the replicas of a workload in the namespace to what it allows",
@@ -164,7 +164,7 @@ class ClassMissing(OfRequest, frozen=True, kw_only=True):
             return f"{lead} does not exist; there is {self.nearest}"
         return f"{lead} does not exist; there are {first(self.known, 5)}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
             yield add_the_rest("DeviceClass")
             return

@@ -11,7 +11,7 @@ DAEMONSETS = "kubectl get daemonsets -A"
 _DRA = "resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses -A -o yaml > dra.yaml"
 
 
-class Asked(Struct, frozen=True):
+class AskedObject(Struct, frozen=True):
     """The subject; ``volumes`` are its PersistentVolumeClaims, each with its phase."""
 
     kind: str
@@ -37,7 +37,7 @@ def see_node(node: str) -> NextStep:
     return NextStep(f"look at node {node}", command("kubectl describe node {}", node))
 
 
-def twice_wanted(resource: str, asked: Asked) -> NextStep:
+def twice_wanted(resource: str, asked: AskedObject) -> NextStep:
     """The step for an extended resource that a claim may provide as well."""
     return NextStep(
         f"if a claim of the pod provides the device already, remove {resource} from the container's resources.limits "

@@ -7,7 +7,7 @@ from dractl.cluster.pods import event_about
 from dractl.cluster.state import ClusterState, text_at
 from dractl.model.nearest import nearest
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, Asked, add_the_rest, pods_on, see_node, twice_wanted
+from dractl.reasons.next_step import DAEMONSETS, AskedObject, add_the_rest, pods_on, see_node, twice_wanted
 from dractl.reasons.passing_taints import passing
 from dractl.reasons.phrases import Names, Scope, first, listed, plural
 from dractl.reasons.refusals import labels_text, unmet
@@ -119,7 +119,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         # What counts nodes is long and says little: it comes last, where a narrow screen may cut it off.
         return f"{details} ({upstream})" if upstream.startswith("node(s)") else f"{upstream} ({details})"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.plugin == "VolumeRestrictions" and self.pods:
             namespace, _, name = self.pods[0].partition("/")
             text = f"end pod {self.pods[0]}, or wait until it is done: its volume allows one pod at a time"
@@ -171,7 +171,7 @@ class NoNodes(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return "the input has no node on which the pod could run"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield add_the_rest("Node")
 
 
@@ -200,7 +200,7 @@ class Unchecked(Cause, frozen=True, kw_only=True):
             return f"{why}; pod {first(self.users)} uses PersistentVolumeClaim {volumes}"
         return f"{why}; PersistentVolumeClaims of the pod: {volumes}" if volumes else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.users:
             namespace, _, name = self.users[0].partition("/")
             what = "end, or move to another node," if self.used else "end"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import HIDDEN, NOTHING, SEE_SLICES, Cause, OfRequest, ReasonPage
-from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, Asked, pods_on
+from dractl.reasons.next_step import DAEMONSETS, MORE_NODES, AskedObject, pods_on
 from dractl.reasons.phrases import Names, Scope, first, plural
 from dractl.reasons.refusals import labels_text
 from dractl.scheduler.rejection import NodeLabel
@@ -47,7 +47,7 @@ class NoSlicesForDriver(OfRequest, frozen=True, kw_only=True):
         vendor = (self.driver or "").partition(".")[2]
         return tuple(name for name in self.known if name != self.driver and vendor and name.endswith(f".{vendor}"))
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.none_known:
             yield MORE_NODES
         if self._siblings:
@@ -78,7 +78,7 @@ class NoSlicesOnNode(OfRequest, frozen=True, kw_only=True):
             return f"{self.lead(names)}no driver publishes a device on {where}"
         return f"{self.lead(names)}{self.driver} publishes no device on {where}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0] if self.nodes else "NODE"
         yield NextStep(
             f"see whether driver {self.driver or ''} runs on {node}, if that has the hardware", pods_on(node)
@@ -113,7 +113,7 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
             return f"{why}; {there}" if there else why
         return f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice are for other nodes"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.slice is None:
             return
         yield NextStep(
@@ -143,7 +143,7 @@ class OfPool(OfRequest, frozen=True, kw_only=True):
             return f"{names.request(self.request)} wants all devices, and pool {self.pool} {fault}"
         return f"pool {self.pool} {fault}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
             f"look at the slices of pool {self.pool}, then restart driver {self.driver} where it lags",
             command("kubectl get resourceslices --field-selector spec.driver={}", self.driver),
@@ -206,7 +206,7 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
             "run, or has an earlier one left its slices?"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(f"see which DaemonSets of driver {self.driver} run, and uninstall the other one", DAEMONSETS)
         yield NextStep(
             "look at the slices; a stale one is older than the start of the driver that runs",

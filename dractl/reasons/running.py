@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.kubelet import ContainerStatus, Health, Obstacle, Prepare, obstacle_of
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import STOPPED, Cause, ReasonPage
-from dractl.reasons.next_step import Asked, delete_by_force, pods_on, see_kubelet, see_node
+from dractl.reasons.next_step import AskedObject, delete_by_force, pods_on, see_kubelet, see_node
 from dractl.reasons.phrases import Names, Scope, first
 
 # kubernetes-sigs/dra-driver-nvidia-gpu cmd/compute-domain-kubelet-plugin/device_state.go
@@ -16,13 +16,13 @@ def _check(node: str, why: str) -> NextStep:
     return NextStep(f"run dractl discover --check on {node}: {why}", "dractl discover --check")
 
 
-def _log(asked: Asked, container: ContainerStatus) -> NextStep:
+def _log(asked: AskedObject, container: ContainerStatus) -> NextStep:
     previous = " --previous" if container.state != "terminated" and container.last is not None else ""
     read = command(f"kubectl logs {{}} -n {{}} -c {{}}{previous}", asked.name, asked.namespace, container.name)
     return NextStep(f"read the log of container {container.name}", read)
 
 
-def _describe(asked: Asked) -> NextStep:
+def _describe(asked: AskedObject) -> NextStep:
     return NextStep(
         "see what the kubelet says of the pod", command("kubectl describe pod {} -n {}", asked.name, asked.namespace)
     )
@@ -72,7 +72,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         one = self.prepare.driver or (self.drivers[0] if len(self.drivers) == 1 else "")
         return f"driver {one}" if one else "the DRA driver"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         if self.prepare.answer == "unregistered":
             yield NextStep(
@@ -90,7 +90,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
             yield from self._refused(asked, node)
         yield _describe(asked)
 
-    def _refused(self, asked: Asked, node: str) -> Iterator[NextStep]:
+    def _refused(self, asked: AskedObject, node: str) -> Iterator[NextStep]:
         """What to do where the driver itself has answered: another start of it would answer the same."""
         if self.prepare.gate is not None:
             yield self._switch_on(self.prepare.gate, "the kubelet then tries again")
@@ -125,7 +125,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         )
 
 
-def _domain(asked: Asked, node: str) -> Iterator[NextStep]:
+def _domain(asked: AskedObject, node: str) -> Iterator[NextStep]:
     yield NextStep(
         "see which nodes the ComputeDomain waits for: a pod starts when the domain's daemon on its node is ready",
         command("kubectl get computedomains -n {} -o yaml", asked.namespace),
@@ -160,7 +160,7 @@ class NotInjected(Cause, frozen=True, kw_only=True):
             return f"started on {node}, where the container runtime no longer knows its devices: {what}"
         return f"scheduled on {node}, where the container runtime does not find its CDI devices, and never has: {what}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         driver = f"driver {self.drivers[0]}" if len(self.drivers) == 1 else "the driver"
         if self.host:
@@ -204,7 +204,7 @@ class NotStarted(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         cure = _cure(obstacle_of(self.why), node, asked)
         if cure is not None:
@@ -218,7 +218,7 @@ class NotStarted(Cause, frozen=True, kw_only=True):
         yield _describe(asked)
 
 
-def _cure(lacks: Obstacle, node: str, asked: Asked) -> NextStep | None:
+def _cure(lacks: Obstacle, node: str, asked: AskedObject) -> NextStep | None:
     """What to do about what kubelet or the container runtime lacks."""
     name, namespace = lacks.name, asked.namespace
     match lacks.lack:
@@ -285,7 +285,7 @@ class ContainerFailed(Cause, frozen=True, kw_only=True):
             parts.append(self.why)
         return "; ".join(parts)
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         container, node = self.container, self.nodes[0]
         kind = "init container" if container.init else "container"
         if self.without:
@@ -359,7 +359,7 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
         state = f"; {ended(self.stopped)}" if self.stopped is not None else ""
         return f"on {self.nodes[0]}, where {name} of claim {one.claim}{more} {verb} unhealthy{why}{state}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         device = self.devices[0] if self.devices else self.health[0].device
         yield NextStep(
             f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule), then delete the "
@@ -391,7 +391,7 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"on {self.nodes[0]}, where driver {self.driver} says that device {self.device} is not ready: {self.why}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(f"read the log of driver {self.driver} on {self.nodes[0]}", pods_on(self.nodes[0]))
 
 
@@ -406,7 +406,7 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"started on {self.nodes[0]}, where container {self.container} is not ready: {self.why}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         read = command("kubectl logs {} -n {} -c {}", asked.name, asked.namespace, self.container)
         yield NextStep(
             f"read the log of container {self.container}, and see whether its probe asks the right thing", read
@@ -431,7 +431,7 @@ class Evicted(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"evicted from {self.nodes[0]}: {self.why}" if self.nodes else f"evicted: {self.why}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node, why = self.nodes[0], self.why.lower()
         if "disk" in why or "ephemeral-storage" in why or "inodes" in why:
             yield NextStep(
@@ -463,7 +463,7 @@ class Failed(Cause, frozen=True, kw_only=True):
         where = f"failed on {self.nodes[0]}" if self.nodes else "failed"
         return f"{where}: {self.why}" if self.why else where
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield _describe(asked)
 
 
@@ -491,7 +491,7 @@ class NodeSilent(Cause, frozen=True, kw_only=True):
         lead = f"is Terminating on {self.nodes[0]}" if self.leaving else f"on {self.nodes[0]}"
         return f"{lead}, which does not answer{since}: {self.why}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         yield NextStep(f"start the kubelet of {node}, or the node", see_node(node).command)
         if self.leaving:
@@ -510,7 +510,7 @@ class NodeUnready(Cause, frozen=True, kw_only=True):
         state = f"; {self.state}" if self.state else ""
         return f"on {self.nodes[0]}, which is not ready: {self.why}{state}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield from NotStarted(what="start it", why=self.why, nodes=self.nodes).steps(asked)
 
 
@@ -525,7 +525,7 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
         node = self.nodes[0]
         return f"scheduled on {node}, whose kubelet has said nothing of it for {self.seconds} s: it may not run"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield see_kubelet(self.nodes[0])
 
 
@@ -581,7 +581,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
         said = f" ({self.reported})" if self.reported else ""
         return f"{lead}: {why}{said}; until it is gone it keeps its devices"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
         if self.known and not self.running and (self.lost or self.drivers):
             yield NextStep(

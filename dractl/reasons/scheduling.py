@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.paste import NextStep, command
 from dractl.model.names import RequestRef
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, STOPPED, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import Asked, twice_wanted
+from dractl.reasons.next_step import AskedObject, twice_wanted
 from dractl.reasons.phrases import Names, Scope, first
 from dractl.scheduler import prebind
 from dractl.scheduler.attempt import Scheduler
@@ -34,7 +34,7 @@ class OtherScheduler(Cause, frozen=True, kw_only=True):
             f"{self.plugin} runs or supports DRA; the rest is what kube-scheduler would say"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(f"see whether scheduler {self.plugin} runs", "kubectl get pods -A")
 
 
@@ -52,7 +52,7 @@ class PlacedByHand(OfClaim, frozen=True, kw_only=True):
             "spec.nodeName was set by hand or by another controller"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0] if self.nodes else "NODE"
         yield NextStep(
             f"remove spec.nodeName from the pod's manifest, select the node with nodeSelector "
@@ -218,7 +218,7 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
         )
         return f"{why}; the feature gate DRAExtendedResource is off, too" if self.gate_off else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield twice_wanted(self.resource, asked)
 
 
@@ -244,7 +244,7 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
         kept = f"; finalizer {first(self.finalizers)} keeps it" if self.finalizers else ""
         return f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         pod = asked.name, asked.namespace
         if not self.finalizers:
             yield NextStep("wait until it is gone", command("kubectl get pod {} -n {}", *pod))
@@ -283,7 +283,7 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
             what = "the claims of other namespaces, so the devices that they hold look free"
         return f"the scheduler says: {self.said_by}; the input lacks {what}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         kinds = "nodes" if self.absent == "nodes" else "namespaces,pods,resourceclaims"
         where = "" if self.absent == "nodes" else " of all namespaces"
         dump = command("kubectl get {} -A -o yaml", kinds)

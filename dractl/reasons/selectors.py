@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import OTHER, SEE_SLICES, STOPPED, OfRequest, ReasonPage
 from dractl.reasons.misfits import Evaluated, Misfit, instead, readable
-from dractl.reasons.next_step import Asked
+from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names, Scope, first, plural
 
 _COMPARE = NextStep("compare the selector with what the devices publish", "kubectl get resourceslices -o yaml")
@@ -53,7 +53,7 @@ class SelectorFalse(OfRequest, frozen=True, kw_only=True):
             why += f", {self.want} wanted"
         return why + detail
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.of_class:
             yield NextStep(
                 f"correct the selector of class {self.device_class}, or add devices that it matches",
@@ -107,5 +107,5 @@ class SelectorError(OfRequest, frozen=True, kw_only=True):
             on += f" of node {first(self.on)}"
         return f"{self.lead(names)}{readable(self.selector)} fails on {on}: {self.error}{detail}"
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield _COMPARE

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dractl.cluster.paste import NextStep, command
 from dractl.reasons.base import OUTSIDE, SEE_CLAIM, Cause, OfClaim, ReasonPage
-from dractl.reasons.next_step import CONTROLLERS, Asked, delete_by_force, pods_on, see_kubelet
+from dractl.reasons.next_step import CONTROLLERS, AskedObject, delete_by_force, pods_on, see_kubelet
 from dractl.reasons.phrases import Names, Scope, first, plural
 
 _PODS = "kubectl get pods -n NS -o wide"
@@ -122,7 +122,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
             return f"{self.owner} wants {self.size} pods where {self.where}, and there are {nodes}; {why}"
         return f"{why}, and {self.autoscaler} wants more" if self.autoscaler else why
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.ends:
             yield NextStep(
                 f"wait until a pod of {self.owner} is done", command("kubectl get pods -n {}", asked.namespace)
@@ -194,7 +194,7 @@ class HoldersEnded(Cause, frozen=True, kw_only=True):
             f"not released {'it' if one else 'them'}"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield CONTROLLERS
 
 
@@ -228,7 +228,7 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
             f"{'is' if one else 'are'} Terminating since {self.since}{why}"
         )
 
-    def steps(self, asked: Asked) -> Iterator[NextStep]:
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.event:
             yield NextStep(
                 f"get the DRA driver on {self.on[0]} running and registered again: the kubelet cannot unprepare the "

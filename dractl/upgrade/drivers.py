@@ -37,7 +37,7 @@ class DescribedNode(Struct, frozen=True):
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-class Coming(Struct, frozen=True):
+class ComingAttribute(Struct, frozen=True):
     """An attribute that a device will have, or (not ``certain``) may have; the slices do not tell its value."""
 
     name: str
@@ -50,7 +50,7 @@ class Predicted(Struct, frozen=True):
     in the slices."""
 
     slices: tuple[dict[str, Any], ...]
-    coming: Mapping[str, tuple[Coming, ...]] = field(default_factory=dict)
+    coming: Mapping[str, tuple[ComingAttribute, ...]] = field(default_factory=dict)
 
 
 # -- versions --
@@ -150,7 +150,7 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
     """The present slices of a driver with the differences of its catalogue between two versions."""
     rows, gone, capacities = _changed(name, start, to)
     shared = _by_address(slices)
-    coming: dict[str, tuple[Coming, ...]] = {}
+    coming: dict[str, tuple[ComingAttribute, ...]] = {}
     changed = []
     for item in slices:
         value = dict(to_v1(item))
@@ -168,7 +168,7 @@ def predicted(slices: Sequence[Raw], name: str, start: str, to: str) -> Predicte
                 if text is not None and (row.name not in _OF_ADDRESS or _known_to_helper(had, kept)):
                     kept[row.name] = text
                 else:
-                    unknown.append(Coming(row.name, _VALUES[row.type], certain))
+                    unknown.append(ComingAttribute(row.name, _VALUES[row.type], certain))
             capacity = {key: each for key, each in map_at(device, "capacity").items() if key not in capacities}
             new.append({**device, "attributes": kept, **({"capacity": capacity} if "capacity" in device else {})})
             coming[text_at(device, "name")] = tuple(unknown)

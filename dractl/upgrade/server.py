@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dractl.cluster.state import describe, list_at, map_at, maps_at, text_at
 from dractl.facts.kubernetes import kubernetes
-from dractl.manifests import Fault
+from dractl.manifests import DoubledKey
 from dractl.model import Target, to_v1
 from dractl.model.releases import served_versions
 from dractl.objects import Raw
@@ -31,7 +31,7 @@ class Input(Struct, frozen=True):
     manifest that is created anew."""
 
     value: Raw
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[DoubledKey, ...] = ()
     stored: bool = False
     others: tuple[str, ...] = ()
 

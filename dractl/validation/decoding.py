@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.manifests import Fault
+from dractl.manifests import DoubledKey
 from dractl.model.nearest import nearest
 from dractl.model.releases import RELEASES, Target, served_versions
 from dractl.validation.schemas import of_release
@@ -39,7 +39,7 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
     return _unserved(api_version, kind, target)
 
 
-def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Iterable[Fault]) -> list[Violation]:
+def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Iterable[DoubledKey]) -> list[Violation]:
     """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
     The messages of ``faults`` are used unchanged.

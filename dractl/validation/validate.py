@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.manifests import Fault
+from dractl.manifests import DoubledKey
 from dractl.model import to_v1
 from dractl.model.paths import at
 from dractl.model.releases import Target, served_versions
@@ -37,7 +37,7 @@ def validate(
     target: Target,
     *,
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
-    faults: Iterable[Fault] = (),
+    faults: Iterable[DoubledKey] = (),
 ) -> list[Violation]:
     """Violations that the API server of ``target`` reports when a document is created, in the server's order of steps.
 
@@ -69,7 +69,7 @@ def _part(value: Mapping[str, Any]) -> bytes | None:
     return blake2b(of + said, digest_size=16).digest()
 
 
-def _beside(value: Mapping[str, Any], target: Target, faults: Iterable[Fault]) -> list[Violation]:
+def _beside(value: Mapping[str, Any], target: Target, faults: Iterable[DoubledKey]) -> list[Violation]:
     """Violations in a document whose part has none: in its metadata, and fields that do not exist."""
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
@@ -84,7 +84,7 @@ def _without(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _violations(
-    value: Mapping[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]], faults: Iterable[Fault]
+    value: Mapping[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]], faults: Iterable[DoubledKey]
 ) -> list[Violation]:
     shape = identify(value, target)
     if isinstance(shape, list):

@@ -12,7 +12,7 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.world.admission import pod_refusal
 from dractl.world.controllers import KNOWN, Act, Owned, active, next_act, on_failed_job
-from dractl.world.queue import Entry, entries, identity, pending, place
+from dractl.world.queue import QueuedPod, entries, identity, pending, place
 
 Workload = tuple[str, Key]
 
@@ -149,7 +149,7 @@ def after(
         if runs or not acted:
             break
     if runs and made:
-        left = [Entry(key, p.value, True, where) for key, p in pending(running.snapshot, state) if p.uid in made]
+        left = [QueuedPod(key, p.value, True, where) for key, p in pending(running.snapshot, state) if p.uid in made]
         then = place(running, left, scheduler.played, tuple(story)).scheduler.state
         remarks += _left(scheduler, then, dict.fromkeys((*owners, *over))) if left else []
     return World(

@@ -21,7 +21,7 @@ Played = dict[Hashable, NodeVerdict | None]
 """The node that a pod got, by what had made the cluster until then."""
 
 
-class Entry(Struct, frozen=True):
+class QueuedPod(Struct, frozen=True):
     """A pod in the queue. ``new``: it was made after the change, so that its templates make its claims; ``among`` are
     the nodes that are tried, None for all; ``asked``: it is one of those that the question is about."""
 
@@ -47,7 +47,7 @@ def pending(snapshot: Snapshot, state: ClusterState) -> list[tuple[Key, PodInfo]
     return sorted(((key, pod) for key, pod in found if pod.turn is not None), key=lambda item: item[1].turn or ())
 
 
-def place(scheduler: Scheduler, queue: Iterable[Entry], known: Played, story: Hashable) -> Placed:
+def place(scheduler: Scheduler, queue: Iterable[QueuedPod], known: Played, story: Hashable) -> Placed:
     """Tries each pod once, in the order given, until one has a node that is asked about. Of pods that are alike the
     others wait once one does. ``story`` is what has made the cluster: many pods are asked about, each after the same
     changes, and those in front of several of them are tried once (``known``)."""
@@ -78,7 +78,7 @@ def place(scheduler: Scheduler, queue: Iterable[Entry], known: Played, story: Ha
     return Placed(scheduler, tuple(placed), tuple(evicted))
 
 
-def _node_for(scheduler: Scheduler, entry: Entry, count: Counter[str]) -> NodeVerdict | None:
+def _node_for(scheduler: Scheduler, entry: QueuedPod, count: Counter[str]) -> NodeVerdict | None:
     """The node that a pod gets; of those that fit one with few pods that were placed before (``count``)."""
     if object_of(entry.pod) is not None and not _starts(scheduler, entry):
         return None
@@ -87,7 +87,7 @@ def _node_for(scheduler: Scheduler, entry: Entry, count: Counter[str]) -> NodeVe
     return min(fitting, key=lambda v: (len(v.victims), count[v.name], v.name), default=None)
 
 
-def _starts(scheduler: Scheduler, entry: Entry) -> bool:
+def _starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
     """True if the group of a pod starts. Its other pods keep the claims that they have, whatever their templates would
     make now."""
     state, pod = scheduler.state, _complete(entry)
@@ -118,7 +118,7 @@ def entries(
     asked: Collection[str],
     where: frozenset[str] | None,
     among: frozenset[str] | None,
-) -> list[Entry]:
+) -> list[QueuedPod]:
     """The queue of a changed cluster: pods that were ``made`` since, and those ``asked`` about (both by
     :func:`identity`), are tried on the nodes ``where``, those in front of them ``among`` the nodes where the change can
     have helped them."""
@@ -127,10 +127,10 @@ def entries(
         uid = pod.uid or "/".join(key)
         new = uid in made or pod.lacks_claims or not pod.uid
         if uid in made or uid in asked:
-            found.append(Entry(key, pod.value, new, where, uid in asked))
+            found.append(QueuedPod(key, pod.value, new, where, uid in asked))
             last = len(found)
         elif among is None or among:
-            found.append(Entry(key, pod.value, new, among))
+            found.append(QueuedPod(key, pod.value, new, among))
     return found[:last]
 
 
@@ -139,13 +139,13 @@ def identity(key: Key, pod: Raw | None) -> str:
     return text_at(pod, "metadata", "uid") or "/".join(key)
 
 
-def _complete(entry: Entry) -> Raw:
+def _complete(entry: QueuedPod) -> Raw:
     """The pod with what the API server gives to one that is created."""
     namespace, name = entry.key
     return {**entry.pod, "metadata": {"uid": f"{name}-anew", **entry.pod["metadata"], "namespace": namespace}}
 
 
-def _without_open_claims(state: ClusterState, entry: Entry) -> ClusterState:
+def _without_open_claims(state: ClusterState, entry: QueuedPod) -> ClusterState:
     """The cluster without the claims that the pod had while it waited: those that it got instead have other names."""
     names = {text_at(s, "resourceClaimName") for s in maps_at(entry.pod, "status", "resourceClaimStatuses")}
     claims = state.all("ResourceClaim")

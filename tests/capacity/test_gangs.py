@@ -8,7 +8,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.capacity import place, subject
-from dractl.capacity.gangs import HeldBack, NoDomain, NoGroup, TooFewFit, TooFewPods, Unequal, waiting
+from dractl.capacity.gangs import HeldBack, NoGroup, NoGroupDomain, TooFewFit, TooFewPods, Unequal, waiting
 from dractl.cluster import podgroups
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import node, pod, request, state_of
@@ -117,7 +117,7 @@ def test_a_topology_constraint_keeps_pods_on_nodes_of_one_domain() -> None:
     assert (found.fits, found.domain) == (3, "zone=za")
     by_rack = {"topology": [{"key": "rack"}]}
     state = state_of(GPU, ONE, *NODES, podgroup(gang(1), schedulingConstraints=by_rack), *ring(1))
-    assert asked(state) == NoDomain("PodGroup/ml/ring", "rack")
+    assert asked(state) == NoGroupDomain("PodGroup/ml/ring", "rack")
 
 
 def test_pods_of_a_group_share_its_claim() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dractl.manifests import plainyaml, yamltext
-from dractl.manifests.chunks import Chunk, Failure
+from dractl.manifests.chunks import Chunk, Unreadable
 from dractl.manifests.composing import compose
 from dractl.manifests.source import Source
 from dractl.manifests.text import bad_character
@@ -44,7 +44,7 @@ def by_libyaml(text: str) -> Any:
         node = compose(text, chunk)
         decoder = yamltext._Decoder(Source("x", text), 0, aliases="*" in text)
         value = None if node is None else decoder.decode(node)
-    except Failure:
+    except Unreadable:
         return "refused"
     return "given twice" if decoder.faults else value
 

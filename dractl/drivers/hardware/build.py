@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dractl.drivers.hardware import mig
 from dractl.drivers.hardware.labels import ARCHITECTURES, architecture_of
-from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, Root, Slot, numbers, size
+from dractl.drivers.hardware.layout import KEYS, MAX_DEVICES, Layout, PlannedDevice, PlannedRoot, numbers, size
 from dractl.drivers.hardware.products import Product, mig_layout, mig_layouts, products
 from dractl.errors import UsageError
 from dractl.facts import hardware
@@ -167,7 +167,9 @@ def _host(layout: Layout, memory: int | None) -> Host:
 # --- places ------------------------------------------------------------------------------------------------------
 
 
-def _placed(roots: Sequence[Root], cpus_of_nodes: Sequence[str]) -> Iterator[tuple[PciDevice, Slot, PciDevice | None]]:
+def _placed(
+    roots: Sequence[PlannedRoot], cpus_of_nodes: Sequence[str]
+) -> Iterator[tuple[PciDevice, PlannedDevice, PciDevice | None]]:
     """Each device's function with only its place, and the root port above it, if any."""
     unnamed = 0
     for root in roots:
@@ -253,7 +255,7 @@ def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
 # --- devices -----------------------------------------------------------------------------------------------------
 
 
-def _parts(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
+def _parts(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
     product = slot.product
     if product.kind == "nvidia":
         return _nvidia(function, slot, plan)
@@ -268,7 +270,7 @@ def _parts(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
     return _accelerator(function, product, plan)
 
 
-def _nvidia(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
+def _nvidia(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
     product = slot.product
     facts, settings = product.facts, plan.settings
     layout = mig_layout(product)
@@ -386,7 +388,7 @@ def _nvme(function: PciDevice, plan: _Plan) -> _Parts:
     return _Parts((pci,), controllers=(controller,))
 
 
-def _nic(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
+def _nic(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
     product = slot.product
     facts = product.facts if slot.subsystem is None else {**product.facts, "subsystem": slot.subsystem}
     vfs = plan.vfs if product.virtual_functions else 0
@@ -406,7 +408,7 @@ def _nic(function: PciDevice, slot: Slot, plan: _Plan) -> _Parts:
     )
 
 
-def _as_recorded(interface: NetInterface, slot: Slot, vfs: int) -> NetInterface:
+def _as_recorded(interface: NetInterface, slot: PlannedDevice, vfs: int) -> NetInterface:
     """An interface with what its machine's file says of it. How many virtual functions it can have is not said."""
     infiniband = slot.link == "infiniband"
     return replace(

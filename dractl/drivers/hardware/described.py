@@ -26,9 +26,9 @@ from dractl.drivers.hardware.layout import (
     MAX_DEVICES,
     SURE,
     Layout,
+    PlannedDevice,
+    PlannedRoot,
     Provenance,
-    Root,
-    Slot,
     counted,
     numbers,
     unknown_key,
@@ -117,10 +117,10 @@ def _check_setting(at: _At, key: str, item: Any) -> None:
         raise at.error((key,), error.message.removeprefix("--hardware: "), error.hint) from error
 
 
-def _roots(at: _At, value: Any) -> tuple[Root, ...]:
+def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
     if not isinstance(value, list):
         raise at.error(("roots",), "roots must be a list such as [{numa: 0, devices: [2xH100, nic]}]")
-    found: list[Root] = []
+    found: list[PlannedRoot] = []
     seen: dict[str, tuple[str | int, ...]] = {}
     for number, item in enumerate(value):
         path = ("roots", number)
@@ -139,7 +139,7 @@ def _roots(at: _At, value: Any) -> tuple[Root, ...]:
         if name is not None:
             seen[name] = path
         slots = _slots(at, (*path, "devices"), item.get("devices", []))
-        found.append(Root(slots, node, name, str(item.get("behind", "")).strip("/")))
+        found.append(PlannedRoot(slots, node, name, str(item.get("behind", "")).strip("/")))
     taken: set[str] = set()
     for number, root in enumerate(found):
         for slot in root.slots:
@@ -149,17 +149,17 @@ def _roots(at: _At, value: Any) -> tuple[Root, ...]:
     return tuple(found)
 
 
-def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]:
+def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDevice, ...]:
     if isinstance(value, list):
         found = [_product(at, (*path, number), str(item), count=True) for number, item in enumerate(value)]
-        return tuple(Slot(product) for product, count in found for _ in range(min(count, MAX_DEVICES + 1)))
+        return tuple(PlannedDevice(product) for product, count in found for _ in range(min(count, MAX_DEVICES + 1)))
     if not isinstance(value, dict):
         raise at.error(path, "devices must be a list such as [2xH100, nic], or a map from products to addresses")
-    slots: list[Slot] = []
+    slots: list[PlannedDevice] = []
     for name, places in value.items():
         product, _ = _product(at, (*path, name), name, count=False)
         if type(places) is int and 1 <= places <= MAX_DEVICES:
-            slots += [Slot(product)] * places
+            slots += [PlannedDevice(product)] * places
         elif isinstance(places, list):
             slots += [_slot(at, (*path, name, number), product, place) for number, place in enumerate(places)]
         else:
@@ -167,7 +167,7 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[Slot, ...]
     return tuple(slots)
 
 
-def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> Slot:
+def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> PlannedDevice:
     """An address, or a map of what is known of a device."""
     known = ("address", *_KEYS.get(product.kind, ()))
     facts = place if isinstance(place, dict) else {"address": place}
@@ -178,7 +178,7 @@ def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) ->
         if not pattern.match(str(value)):
             where = path if facts is not place else (*path, key)
             raise at.error(where, f"{'an ' if key == 'address' else ''}{key} must {wanted}, not {value!r}")
-    return Slot(product, **facts)
+    return PlannedDevice(product, **facts)
 
 
 def _product(at: _At, path: tuple[str | int, ...], text: str, *, count: bool) -> tuple[Product, int]:

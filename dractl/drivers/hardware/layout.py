@@ -40,7 +40,7 @@ _NO_UUID = "00000000-0000-0000-0000-000000000000"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
-class Slot(Struct, frozen=True):
+class PlannedDevice(Struct, frozen=True):
     """A device on a root. Without ``address`` it gets the next free one below its root. Of a NIC, ``interface`` is the
     name of its network interface; without it there is a made-up one. ``uplink`` carries the node's default route. Of an
     NVIDIA GPU, ``number`` is NVML's index and the minor of its device; without it they are counted by address.
@@ -57,14 +57,14 @@ class Slot(Struct, frozen=True):
     number: int | None = None
 
 
-class Root(Struct, frozen=True):
+class PlannedRoot(Struct, frozen=True):
     """A PCIe root. Without ``name`` it gets one; ``numa`` is None where the kernel knows no node of it.
 
     ``behind`` is the folder of ``/sys/devices`` that the root lies in, where it is not there itself: Hyper-V's VMBus,
     of which the drivers' helper library computes no ``pcieRoot``.
     """
 
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[PlannedDevice, ...] = ()
     numa: int | None = 0
     name: str | None = None
     behind: str = ""
@@ -83,7 +83,7 @@ class Layout(Struct, frozen=True):
     those of its node.
     """
 
-    roots: tuple[Root, ...] = ()
+    roots: tuple[PlannedRoot, ...] = ()
     numa: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""

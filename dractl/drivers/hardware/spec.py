@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dractl.drivers.hardware import described, names
-from dractl.drivers.hardware.layout import Layout, Root, Slot, counted, numbers, unknown_key
+from dractl.drivers.hardware.layout import Layout, PlannedDevice, PlannedRoot, counted, numbers, unknown_key
 from dractl.drivers.hardware.products import Product, find
 from dractl.errors import UsageError
 
@@ -38,11 +38,11 @@ def parse(line: str) -> Layout:
     given = numbers(settings)
     roots = given.get("roots") or max((count for _, count in counts.values()), default=1)
     numa = given.get("numa") or (2 if roots > 1 else 1)
-    slots: list[list[Slot]] = [[] for _ in range(roots)]
+    slots: list[list[PlannedDevice]] = [[] for _ in range(roots)]
     for found, count in counts.values():
         for number in range(count):
-            slots[number * roots // count if count <= roots else number % roots].append(Slot(found))
-    layout = tuple(Root(tuple(held), number * numa // roots) for number, held in enumerate(slots))
+            slots[number * roots // count if count <= roots else number % roots].append(PlannedDevice(found))
+    layout = tuple(PlannedRoot(tuple(held), number * numa // roots) for number, held in enumerate(slots))
     return Layout(layout, numa, settings)
 
 

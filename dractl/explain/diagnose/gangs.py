@@ -62,7 +62,7 @@ def _of_waiting(waiting: Waiting, state: ClusterState, why: Headline, called: Na
             return GangHeldBack(group=group, pod=text_at(waiting.pod, "metadata", "name"), why=why, called=called)
         case gangs.Unequal():
             return PodGroupRefused(group=group, text=waiting.text)
-        case gangs.NoDomain():
+        case gangs.NoGroupDomain():
             return PodGroupRefused(group=group, text=f"no node for them has the label {waiting.key}")
         case gangs.TooFewFit():
             return GangTooSmall(

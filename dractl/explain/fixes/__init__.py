@@ -19,7 +19,7 @@ from dractl.explain.fixes import (  # noqa: F401
     slices,
     taints,
 )
-from dractl.explain.fixes.candidates import Candidate, Problem
+from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.search import Found, corrections, find_fixes
 
-__all__ = ["Candidate", "Found", "Problem", "corrections", "find_fixes"]
+__all__ = ["Candidate", "FixProblem", "Found", "corrections", "find_fixes"]

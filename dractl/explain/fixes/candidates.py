@@ -79,7 +79,7 @@ class Topic(Enum):
     WAIT = auto()
 
 
-class Slot(Struct, frozen=True):
+class FixSlot(Struct, frozen=True):
     """What fixes compete for: of one slot only the first that is verified is shown. ``of`` tells slots of one topic
     apart."""
 
@@ -120,12 +120,12 @@ class Candidate(Struct, frozen=True):
 
     title: str
     changes: tuple[Change, ...]
-    slot: Slot
+    slot: FixSlot
     preference: Preference
     effect: str = ""
     degree: int = 0
     features: Features | None = None
-    unless: tuple[Slot | Topic, ...] = ()
+    unless: tuple[FixSlot | Topic, ...] = ()
     tried: tuple[Change, ...] = ()
     chance: tuple[Change, ...] = ()
     corrects: bool = False
@@ -180,7 +180,7 @@ def joint(parts: Iterable[Candidate]) -> Candidate:
     return Candidate(
         ", and ".join(dict.fromkeys(part.title for part in each)),
         changes,
-        Slot(Topic.TOGETHER),
+        FixSlot(Topic.TOGETHER),
         max(part.preference for part in each),
         effect="; ".join(dict.fromkeys(filter(None, (e for part in each for e in part.effect.split("; "))))),
         unless=tuple(part.slot.topic for part in each),
@@ -211,7 +211,7 @@ class Company(Struct, frozen=True):
     starts: Callable[[ClusterState, Features], bool]
 
 
-class Problem(Struct, frozen=True):
+class FixProblem(Struct, frozen=True):
     """What makers of fixes are given: a case that does not fit, and its causes, what matters most first. ``owners`` are
     the workloads of the cluster. Where a pod waits for its ``group``, the case is that of the pod at which the group
     stops, in the cluster with those of the group that fit."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dractl.cluster.changes import Patch
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, Written
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
@@ -20,7 +20,7 @@ _COARSER = {
 
 
 @fix_once_for(OfRequest, OfRequests, SchedulerError, TimeoutRisk, UpstreamBug)
-def relax(problem: Problem) -> Iterator[Candidate]:
+def relax(problem: FixProblem) -> Iterator[Candidate]:
     """Every way to relax every constraint of the claims that cannot be allocated."""
     for claim in problem.claims:
         constraints = problem.constraints(claim) if not claim.allocated else []
@@ -32,7 +32,7 @@ def relax(problem: Problem) -> Iterator[Candidate]:
                 yield Candidate(
                     f"change the {_name(attribute)} constraint to {other}",
                     (written.put(kind, value=other),),
-                    Slot(Topic.CONSTRAINT, f"{where} attribute"),
+                    FixSlot(Topic.CONSTRAINT, f"{where} attribute"),
                     Preference.CORRECT if corrects else Preference.LESS,
                     effect="" if corrects else f"the devices then share only the {_name(other)}",
                     corrects=corrects,
@@ -42,19 +42,19 @@ def relax(problem: Problem) -> Iterator[Candidate]:
             yield Candidate(
                 f"remove the {_name(attribute)} constraint",
                 (Patch(written.target, (remove(*removed),)),),
-                Slot(Topic.CONSTRAINT, f"{where} removed"),
+                FixSlot(Topic.CONSTRAINT, f"{where} removed"),
                 Preference.DROP,
                 effect="the devices may not be aligned" if kind == "matchAttribute" else "the devices may be alike",
             )
 
 
-def _nearest(problem: Problem, attribute: str) -> list[str]:
+def _nearest(problem: FixProblem, attribute: str) -> list[str]:
     """The published names that a constraint's attribute was probably meant to be."""
     missing = [c for c in problem.causes if isinstance(c, AttributeMissing) and c.attribute == attribute]
     return [c.nearest for c in missing if c.nearest and all(o.nearest in (c.nearest, None) for o in missing)]
 
 
-def _others(problem: Problem, attribute: str) -> Iterator[str]:
+def _others(problem: FixProblem, attribute: str) -> Iterator[str]:
     """Attributes to constrain by instead."""
     yield from _COARSER.get(attribute, ())
     yield from _nearest(problem, attribute)
@@ -75,7 +75,7 @@ def _fewer(claim: PodClaim, written: Written[Constraint], where: str) -> Iterato
         return Candidate(
             f"limit the {_name(written.part.attribute)} constraint to {to}",
             (written.put("requests", value=left),),
-            Slot(Topic.CONSTRAINT, f"{where} requests"),
+            FixSlot(Topic.CONSTRAINT, f"{where} requests"),
             Preference.RELAX,
             degree=degree,
         )

@@ -10,7 +10,7 @@ from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
@@ -21,7 +21,7 @@ from dractl.reasons.misfits import readable
 
 
 @fix_once_for(Cause)
-def repairs(problem: Problem) -> Iterator[Candidate]:
+def repairs(problem: FixProblem) -> Iterator[Candidate]:
     """Every repair of every selector of a request that loses devices, or fails on some. Where it is true on devices of
     any node, it says what is meant: another value is then something else to ask for."""
     seen: set[tuple[RequestRef, int]] = set()
@@ -45,7 +45,7 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
             index = stage.selector
             key = (request.ref, index)
             text = text_at(listed[index], "cel", "expression")
-            slot = Slot(Topic.SELECTOR, f"{written.target} {request.ref} {index}")
+            slot = FixSlot(Topic.SELECTOR, f"{written.target} {request.ref} {index}")
             where = problem.called(request.ref)
             lost = [loss.device for loss in stage.lost]
             for edit in _edits(problem, text, lost, meant=(request.ref, index) in met):
@@ -67,7 +67,7 @@ def repairs(problem: Problem) -> Iterator[Candidate]:
 
 
 @fix_once_for(Cause)
-def class_repairs(problem: Problem) -> Iterator[Candidate]:
+def class_repairs(problem: FixProblem) -> Iterator[Candidate]:
     """The selector of a class corrected, where no device of the cluster is of the class."""
     offered: dict[str, list[DeviceID]] = {}
     matched: set[str] = set()
@@ -80,7 +80,7 @@ def class_repairs(problem: Problem) -> Iterator[Candidate]:
     for name, lost in offered.items():
         value = problem.state.get("DeviceClass", ("", name))
         for index, selector in enumerate(selectors_of(value or {}) if name not in matched else ()):
-            slot = Slot(Topic.SELECTOR, f"class {name} {index}")
+            slot = FixSlot(Topic.SELECTOR, f"class {name} {index}")
             for edit in _edits(problem, selector.text, lost):
                 if not (edit.corrects or edit.variant) or not _published(problem, edit.text):
                     continue
@@ -90,13 +90,13 @@ def class_repairs(problem: Problem) -> Iterator[Candidate]:
                 yield _candidate(edit, f"class {name}", slot, patch, effect)
 
 
-def _published(problem: Problem, text: str) -> bool:
+def _published(problem: FixProblem, text: str) -> bool:
     """True unless an expression names drivers none of which publishes a device."""
     named = reading(text).drivers
     return not named or bool(named & problem.case.drivers)
 
 
-def _candidate(edit: Rewrite, where: str, slot: Slot, patch: Patch, effect: str = "") -> Candidate:
+def _candidate(edit: Rewrite, where: str, slot: FixSlot, patch: Patch, effect: str = "") -> Candidate:
     return Candidate(
         f"{edit.title} in {where}",
         (patch,),
@@ -108,7 +108,7 @@ def _candidate(edit: Rewrite, where: str, slot: Slot, patch: Patch, effect: str 
     )
 
 
-def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool = False) -> Iterator[Rewrite]:
+def _edits(problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: bool = False) -> Iterator[Rewrite]:
     """Other texts for an expression that is false, or fails, on the devices ``lost``. ``meant``: on others it is true,
     so that a condition that is false on these is no mistake."""
     for part in problem.scheduler.compile(text).conjuncts:
@@ -129,7 +129,7 @@ def _edits(problem: Problem, text: str, lost: Sequence[DeviceID], *, meant: bool
             yield Rewrite(title, rest, Preference.RELAX, degree=1)
 
 
-def _instead(problem: Problem, text: str, part: Excerpt, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
+def _instead(problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
     """Other devices than those meant: not of another type, which are no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return

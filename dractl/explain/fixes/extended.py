@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import at, map_at, maps_at
-from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import drop, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -17,7 +17,7 @@ _OF_CLASS = "deviceclass.resource."  # how the implicit name of a class begins
 
 
 @fix_for(ExtendedResourceUnmapped)
-def unmapped(problem: Problem, cause: ExtendedResourceUnmapped) -> Iterator[Candidate]:
+def unmapped(problem: FixProblem, cause: ExtendedResourceUnmapped) -> Iterator[Candidate]:
     """A resource that nothing provides."""
     if cause.nearest:
         yield from _renamed(problem, cause.resource, cause.nearest)
@@ -28,13 +28,13 @@ def unmapped(problem: Problem, cause: ExtendedResourceUnmapped) -> Iterator[Cand
         yield Candidate(
             f"set extendedResourceName of class {cause.device_class} to {cause.resource}",
             (Patch(f"DeviceClass/{cause.device_class}", (change,)),),
-            Slot(Topic.EXTENDED),
+            FixSlot(Topic.EXTENDED),
             Preference.POLICY,
             effect="for every pod",
         )
 
 
-def _renamed(problem: Problem, resource: str, name: str) -> Iterator[Candidate]:
+def _renamed(problem: FixProblem, resource: str, name: str) -> Iterator[Candidate]:
     """The pod with the resource's right name."""
     operations = []
     for kind in ("initContainers", "containers"):
@@ -49,7 +49,7 @@ def _renamed(problem: Problem, resource: str, name: str) -> Iterator[Candidate]:
         yield Candidate(
             f"change extended resource {resource} to {name}",
             (Patch(problem.target, tuple(operations)),),
-            Slot(Topic.NAME, resource),
+            FixSlot(Topic.NAME, resource),
             Preference.CORRECT if same else Preference.ADAPT,
             effect="" if same else SUCH,
             corrects=same,
@@ -61,7 +61,7 @@ def _vendor(resource: str) -> str:
     return ".".join(resource.partition("/")[0].split(".")[-2:])
 
 
-def _removed(problem: Problem, resource: str) -> Iterator[Candidate]:
+def _removed(problem: FixProblem, resource: str) -> Iterator[Candidate]:
     """The pod without the resource: beside a claim it is what is left of a device plug-in."""
     operations = tuple(
         drop(problem.pod, ("spec", kind, index, "resources", field, resource))
@@ -74,7 +74,7 @@ def _removed(problem: Problem, resource: str) -> Iterator[Candidate]:
         yield Candidate(
             f"remove {resource} from the limits of the pod's containers",
             (Patch(problem.target, operations),),
-            Slot(Topic.EXTENDED, resource),
+            FixSlot(Topic.EXTENDED, resource),
             Preference.CORRECT,
             effect="the pod's claims give it its devices",
             corrects=True,
@@ -82,7 +82,7 @@ def _removed(problem: Problem, resource: str) -> Iterator[Candidate]:
 
 
 @fix_once_for(Cause)
-def less(problem: Problem) -> Iterator[Candidate]:
+def less(problem: FixProblem) -> Iterator[Candidate]:
     """A smaller amount of what a class provides."""
     if problem.pod is None:
         return
@@ -100,7 +100,7 @@ def less(problem: Problem) -> Iterator[Candidate]:
                 yield Candidate(
                     f"lower {resource} from {amount} to {left}",
                     (Patch(problem.target, operations),),
-                    Slot(Topic.AMOUNT, resource),
+                    FixSlot(Topic.AMOUNT, resource),
                     Preference.LESS,
                     degree=amount - left,
                 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.reasons.gangs import GangIncomplete, GangTooSmall
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from dractl.cluster.state import Key
     from dractl.explain.answer import Fix
-    from dractl.explain.fixes.candidates import Problem
+    from dractl.explain.fixes.candidates import FixProblem
 
 _MINIMUM = ("spec", "schedulingPolicy", "gang", "minCount")
 
 
 @fix_for(GangTooSmall, GangIncomplete)
-def minimum(problem: Problem, cause: GangTooSmall | GangIncomplete) -> Iterator[Candidate]:
+def minimum(problem: FixProblem, cause: GangTooSmall | GangIncomplete) -> Iterator[Candidate]:
     """Fewer pods that start together: as many as fit."""
     kind, _, name = cause.group.partition(" ")
     if kind != "PodGroup" or not cause.have or not problem.scheduler.features.has("minimum-mutable"):
@@ -32,7 +32,7 @@ def minimum(problem: Problem, cause: GangTooSmall | GangIncomplete) -> Iterator[
     yield Candidate(
         f"lower minCount of {cause.group} from {cause.want} to {cause.have}",
         (Patch(f"{kind}/{name}", (lower,)),),
-        Slot(Topic.GANG),
+        FixSlot(Topic.GANG),
         Preference.RELAX,
         effect="if its pods can work with so few of them",
     )

@@ -7,7 +7,7 @@ from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import put, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_once_for
@@ -22,7 +22,7 @@ _SHOWN = 3  # alternatives that are shown
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
-def release(problem: Problem) -> Iterator[Candidate]:
+def release(problem: FixProblem) -> Iterator[Candidate]:
     """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then two, then all of one node."""
     by_claim: dict[str, list[Holder]] = {}
     for cause in problem.causes:
@@ -52,7 +52,7 @@ def _idle(holders: list[Holder]) -> bool:
     return all((h.pod is None and not h.consumer) or h.finished for h in holders)
 
 
-def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
+def _end(problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree: int) -> Iterator[Candidate]:
     if any(h.consumer for _, holders in claims for h in holders):
         return  # whoever it is reserved for has to give it back: a finalizer keeps it until then
     unused = [claim for claim, holders in claims if not any(h.pod for h in holders)]
@@ -73,9 +73,9 @@ def _end(problem: Problem, claims: list[tuple[str, list[Holder]]], *, degree: in
     more = len(ending.gone) - len(set(pods))  # that go besides, and free what was not looked for
     several = len(claims) > 1
     waits = not changes
-    slot = Slot(Topic.ENDINGS) if several else Slot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
+    slot = FixSlot(Topic.ENDINGS) if several else FixSlot(Topic.ENDING, ending.owner or str(degree % _SHOWN))
     if left and waits and not pods:
-        slot = Slot(Topic.WAIT)
+        slot = FixSlot(Topic.WAIT)
     preference = ending.preference
     if waits:
         preference = Preference.RESTORE
@@ -98,7 +98,7 @@ def _frees(devices: int) -> str:
     return f"frees {devices} device{'s' if devices > 1 else ''}"
 
 
-def recreated_anyway(problem: Problem) -> tuple[str, ...]:
+def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
     """Notes about pods that hold the devices, and would be recreated if they ended."""
     first: dict[str, str] = {}  # of each workload, one of its pods that hold something
     for holder in (h for cause in problem.causes for h in holders_of(cause) if h.pod):
@@ -115,7 +115,7 @@ def recreated_anyway(problem: Problem) -> tuple[str, ...]:
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
-def watch(problem: Problem) -> Iterator[Candidate]:
+def watch(problem: FixProblem) -> Iterator[Candidate]:
     """adminAccess for the pods of a DaemonSet that take a device on each node: what only watches devices needs none of
     them for itself."""
     found: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ def watch(problem: Problem) -> Iterator[Candidate]:
             yield Candidate(
                 f"let {owner} use adminAccess in template {target.rpartition('/')[2]}",
                 (*changes, *ended),
-                Slot(Topic.SHARING, owner),
+                FixSlot(Topic.SHARING, owner),
                 Preference.ADMIT,
                 effect="if it only watches the devices: with adminAccess it takes none of them",
                 tried=(*changes, *ended),
@@ -149,7 +149,7 @@ def watch(problem: Problem) -> Iterator[Candidate]:
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
-def share(problem: Problem) -> Iterator[Candidate]:
+def share(problem: FixProblem) -> Iterator[Candidate]:
     """Using a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":
         return
@@ -172,6 +172,6 @@ def share(problem: Problem) -> Iterator[Candidate]:
                 yield Candidate(
                     f"use claim {key[1]}, which {len(users)} pods share",
                     (Patch("/".join(("Pod", *problem.question.key)), (change,)),),
-                    Slot(Topic.SHARING),
+                    FixSlot(Topic.SHARING),
                     Preference.ADAPT,
                 )

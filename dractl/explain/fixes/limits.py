@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import map_at, maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
 from dractl.reasons.between import PodsNotCreated
@@ -14,7 +14,7 @@ _CONTAINERS = ("spec", "template", "spec", "containers")
 
 
 @fix_for(PodsNotCreated)
-def within(problem: Problem, cause: PodsNotCreated) -> Iterator[Candidate]:
+def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
     """Requests and limits of the containers as the LimitRange lets them be, written where the pods are."""
     kind, key = problem.question.kind, problem.question.key
     value, bound = problem.state.get(kind, key), cause.bound
@@ -36,13 +36,13 @@ def within(problem: Problem, cause: PodsNotCreated) -> Iterator[Candidate]:
         yield Candidate(
             f"{'raise' if bound.least else 'lower'} {' and '.join(told)} to {bound.amount}",
             (Patch("/".join((kind, *key)), tuple(operations)),),
-            Slot(Topic.AMOUNT, bound.resource),
+            FixSlot(Topic.AMOUNT, bound.resource),
             Preference.LESS,
             effect=f"LimitRange {ranges} allows no {'less' if bound.least else 'more'}" if ranges else "",
         )
 
 
-def _ranges(problem: Problem, namespace: str, resource: str) -> list[str]:
+def _ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
     """The LimitRanges of a namespace that limit a resource of containers."""
     return [
         "/".join(key)

@@ -7,7 +7,7 @@ from typing import Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, joint, own_first
 from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -39,7 +39,7 @@ _SPREAD = ("spec", "topologySpreadConstraints")
 
 
 @fix_once_for(Cause)
-def admit(problem: Problem) -> Iterator[Candidate]:
+def admit(problem: FixProblem) -> Iterator[Candidate]:
     """Changes that make a refused node acceptable; nodes where DRA would fit come first."""
     refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
@@ -57,18 +57,18 @@ def admit(problem: Problem) -> Iterator[Candidate]:
             yield joint(own_first(min(those, key=lambda c: c.size) for those in found))
 
 
-def _of(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
+def _of(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
     """Changes that remove one refusal of a node."""
     maker = _MAKERS.get(rejection.plugin)
     return list(maker(problem, verdict, rejection)) if maker is not None else []
 
 
-def _only_cordon(problem: Problem, verdict: NodeVerdict) -> bool:
+def _only_cordon(problem: FixProblem, verdict: NodeVerdict) -> bool:
     """True if a cordon's taint is the only one that the pod does not tolerate."""
     return all(text_at(t, "key") == _CORDON for t in _untolerated(problem, verdict))
 
 
-def _untolerated(problem: Problem, verdict: NodeVerdict) -> list[Raw]:
+def _untolerated(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
     """The taints of a node that keep the pod away."""
     tolerations = PodInfo(problem.question.value).tolerations
     taints = zip(maps_at(verdict.node, "spec", "taints"), NodeInfo(verdict.node).taints, strict=True)
@@ -79,7 +79,7 @@ def _node_patch(verdict: NodeVerdict, *operations: Operation) -> Patch:
     return Patch(f"Node/{verdict.name}", operations)
 
 
-def _uncordon(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     operations = [remove("spec", "unschedulable")]
     taints = maps_at(verdict.node, "spec", "taints")
     left = [t for t in taints if text_at(t, "key") != _CORDON]
@@ -88,13 +88,13 @@ def _uncordon(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
     yield Candidate(
         f"uncordon {verdict.name}",
         (_node_patch(verdict, *operations),),
-        Slot(Topic.NODE, "uncordon"),
+        FixSlot(Topic.NODE, "uncordon"),
         Preference.RESTORE,
         effect="; ".join(filter(None, ("if its maintenance is over", _or_others(problem, verdict)))),
     )
 
 
-def _or_others(problem: Problem, verdict: NodeVerdict) -> str:
+def _or_others(problem: FixProblem, verdict: NodeVerdict) -> str:
     """The other nodes on which DRA would fit, and which the same filter refuses with the same words."""
     others = [
         v.name
@@ -114,7 +114,7 @@ def _taints(left: list[Raw]) -> Operation:
     return replace(("spec", "taints"), left) if left else remove("spec", "taints")
 
 
-def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     taints = maps_at(verdict.node, "spec", "taints")
     cordoned = bool(at(verdict.node, "spec", "unschedulable"))
     bad = [t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)]
@@ -133,7 +133,7 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
                 yield Candidate(
                     f"change the pod's toleration of {meant} to {names}",
                     (Patch(pod, (change,)),),
-                    Slot(Topic.TOLERATION, keys),
+                    FixSlot(Topic.TOLERATION, keys),
                     Preference.CORRECT,
                 )
         operations = append(problem.question.value, ("spec", "tolerations"), [with_effect(t) for t in own])
@@ -142,7 +142,7 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
         yield Candidate(
             f"tolerate taint {names}" if foreign else f"add a toleration for {names} to the pod",
             (Patch(pod, operations),),
-            Slot(Topic.TOLERATION, keys),
+            FixSlot(Topic.TOLERATION, keys),
             Preference.CLUSTER if foreign else Preference.ADMIT,
             effect=_BUILT.format(machine) if foreign else "",
         )
@@ -150,7 +150,7 @@ def _untaint(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[C
             return  # nobody takes from a node what keeps images for other machines away
     left = [t for t in taints if t not in bad]
     untainted = (_node_patch(verdict, _taints(left)),)
-    slot = Slot(Topic.NODE, f"taint {names}")
+    slot = FixSlot(Topic.NODE, f"taint {names}")
     also = _or_others(problem, verdict)
     if len(own) < len(bad):  # controllers remove their own taints when the cause is gone
         dead = any(text_at(t, "key") in _DEAD for t in bad)
@@ -171,7 +171,7 @@ def _kubelet_says(node: Raw) -> str:
     return text_at(ready, "message") if text_at(ready, "status") == "False" else ""
 
 
-def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     labels = map_at(verdict.node, "metadata", "labels")
     pod = problem.target if problem.pod is not None else None
     spec = map_at(problem.question.value, "spec")
@@ -196,13 +196,13 @@ def _affinity(problem: Problem, verdict: NodeVerdict, _: Rejection) -> Iterator[
         yield Candidate(
             f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in added.items())}",
             (label(verdict, added),),
-            Slot(Topic.LABEL),
+            FixSlot(Topic.LABEL),
             Preference.ADMIT if by_class else Preference.POLICY,
             effect=f"RuntimeClass {by_class} wants it" if by_class else "if the label is correct for the node",
         )
 
 
-def _from_runtime_class(problem: Problem, wrong: Mapping[str, Any]) -> bool:
+def _from_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> bool:
     """True if the pod's RuntimeClass may have added a nodeSelector (kubernetes plugin/pkg/admission/runtimeclass): what
     the user wrote, where that is known, lacks it."""
     spec = map_at(problem.question.value, "spec")
@@ -220,7 +220,7 @@ def _from_runtime_class(problem: Problem, wrong: Mapping[str, Any]) -> bool:
     return not any(key in written for key in wrong)
 
 
-def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
+def _without_runtime_class(problem: FixProblem, pod: str, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
     """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
     runtime = remove("spec", "runtimeClassName")
     whole = Patch(pod, (runtime, *(remove("spec", "nodeSelector", key) for key in wrong)))
@@ -229,7 +229,7 @@ def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any])
     yield Candidate(
         f"remove runtimeClassName {name} from the pod",
         (Patch(pod, (runtime,)) if owned else whole,),
-        Slot(Topic.AFFINITY, "runtime class"),
+        FixSlot(Topic.AFFINITY, "runtime class"),
         Preference.RELAX,
         effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}",
         tried=(whole,) if owned else (),
@@ -237,7 +237,7 @@ def _without_runtime_class(problem: Problem, pod: str, wrong: Mapping[str, Any])
 
 
 def _near_labels(
-    problem: Problem, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]
+    problem: FixProblem, verdict: NodeVerdict, wrong: Mapping[str, Any], terms: list[Raw]
 ) -> Iterator[Candidate]:
     """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error: what no node
     has."""
@@ -306,18 +306,18 @@ def _other_number(one: str, other: object) -> bool:
 
 
 def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
-    return Candidate(title, (patch,), Slot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
+    return Candidate(title, (patch,), FixSlot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
 
 
 def _without_affinity(
-    problem: Problem, pod: str, wrong: Mapping[str, Any], fails: bool, machine: str
+    problem: FixProblem, pod: str, wrong: Mapping[str, Any], fails: bool, machine: str
 ) -> Iterator[Candidate]:
     selector = map_at(problem.question.value, "spec", "nodeSelector")
     if _ARCH in wrong and not fails and len(wrong) == 1 and machine:
         yield Candidate(
             f"change nodeSelector {_ARCH} from {wrong[_ARCH]} to {machine}",
             (Patch(pod, (replace(("spec", "nodeSelector", _ARCH), machine),)),),
-            Slot(Topic.AFFINITY),
+            FixSlot(Topic.AFFINITY),
             Preference.CLUSTER,
             effect=_BUILT.format(machine),
         )
@@ -333,7 +333,10 @@ def _without_affinity(
     )
     if operations:
         yield Candidate(
-            f"remove {removed} from the pod", (Patch(pod, tuple(operations)),), Slot(Topic.AFFINITY), Preference.RELAX
+            f"remove {removed} from the pod",
+            (Patch(pod, tuple(operations)),),
+            FixSlot(Topic.AFFINITY),
+            Preference.RELAX,
         )
 
 
@@ -349,7 +352,7 @@ def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
     return _node_patch(verdict, *(put(verdict.node, ("metadata", "labels", k), v) for k, v in added.items()))
 
 
-def _ports(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
     operations = [
         drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
@@ -361,21 +364,21 @@ def _ports(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iter
         yield Candidate(
             "remove hostPort from the pod's containers",
             (Patch(pod, tuple(operations)),),
-            Slot(Topic.PORT),
+            FixSlot(Topic.PORT),
             Preference.ADAPT,
             effect="reach the pod through a Service",
         )
     yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _end_pods(problem: Problem, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
+def _end_pods(problem: FixProblem, verdict: NodeVerdict, pods: tuple[str, ...]) -> Iterator[Candidate]:
     for position, pod in enumerate(pods[:_MOST]):
         ending = problem.owners.end([pod])
         if ending is not None:
             yield Candidate(
                 ending.title,
                 ending.changes,
-                Slot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
+                FixSlot(Topic.ENDING, ending.owner or f"on {verdict.name}"),
                 ending.preference if ending.changes else Preference.RESTORE,
                 effect=ending.effect,
                 degree=position,
@@ -383,7 +386,7 @@ def _end_pods(problem: Problem, verdict: NodeVerdict, pods: tuple[str, ...]) -> 
             )
 
 
-def _resources(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _resources(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     others = [
         p
         for p in problem.state.all("Pod").values()
@@ -397,7 +400,7 @@ def _resources(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> 
     yield from _end_pods(problem, verdict, tuple(PodInfo(p).full_name for p in others))
 
 
-def _without(problem: Problem, pod: str, resource: str) -> Candidate:
+def _without(problem: FixProblem, pod: str, resource: str) -> Candidate:
     """The containers without huge pages, which no pod needs to run and the node has not set aside."""
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
@@ -408,13 +411,13 @@ def _without(problem: Problem, pod: str, resource: str) -> Candidate:
     return Candidate(
         f"remove {resource} from the pod's containers",
         (Patch(pod, operations),),
-        Slot(Topic.AMOUNT, resource),
+        FixSlot(Topic.AMOUNT, resource),
         Preference.RELAX,
         effect="or set huge pages aside on the node, by the kernel parameter hugepages",
     )
 
 
-def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     """The largest request of a container cut to what is free on the node."""
     pod = problem.target if problem.pod is not None else None
     resource = rejection.resource or ""
@@ -447,13 +450,13 @@ def _ask_less(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> I
     yield Candidate(
         f"set the pod's request for {resource} to {left}" if added else title,
         (Patch(pod, operations),),
-        Slot(Topic.AMOUNT, resource),
+        FixSlot(Topic.AMOUNT, resource),
         Preference.LESS,
         effect=f"it names none, and a LimitRange makes that {amounts[index]}" if added else "",
     )
 
 
-def _pod_affinity(problem: Problem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
+def _pod_affinity(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
     affinity = map_at(problem.question.value, "spec", "affinity")
     strangers = {unmet.stranger for unmet in rejection.unmet if isinstance(unmet, PodAffinityUnmet)} - {None}
@@ -465,14 +468,14 @@ def _pod_affinity(problem: Problem, verdict: NodeVerdict, rejection: Rejection) 
             yield Candidate(
                 f"remove {kind} from the pod",
                 (Patch(pod, (removed,)),),
-                Slot(Topic.AFFINITY, "pods"),
+                FixSlot(Topic.AFFINITY, "pods"),
                 Preference.RELAX,
                 effect="or prefer it instead of requiring it",
             )
     yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _namespaces(problem: Problem, pod: str, namespaces: set[str]) -> Iterator[Candidate]:
+def _namespaces(problem: FixProblem, pod: str, namespaces: set[str]) -> Iterator[Candidate]:
     """A term of the required pod affinity with the namespaces of the pods that have its labels."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(maps_at(problem.question.value, *path)):
@@ -482,7 +485,7 @@ def _namespaces(problem: Problem, pod: str, namespaces: set[str]) -> Iterator[Ca
         yield Candidate(
             f"add namespace {', '.join(added)} to the pod's podAffinity",
             (Patch(pod, operations),),
-            Slot(Topic.AFFINITY, "namespaces"),
+            FixSlot(Topic.AFFINITY, "namespaces"),
             Preference.CORRECT,
             effect="without namespaces a term is about pods of its own namespace",
             degree=index,
@@ -490,7 +493,7 @@ def _namespaces(problem: Problem, pod: str, namespaces: set[str]) -> Iterator[Ca
         )
 
 
-def _spread(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
     spread = maps_at(problem.question.value, *_SPREAD)
     hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
@@ -505,12 +508,12 @@ def _spread(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[C
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
             (Patch(pod, changes),),
-            Slot(Topic.SPREAD),
+            FixSlot(Topic.SPREAD),
             Preference.RELAX,
         )
 
 
-def _fewer_domains(problem: Problem, pod: str, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
+def _fewer_domains(problem: FixProblem, pod: str, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
     """As many domains as there are, where a constraint wants more."""
     for index, constraint in constraints.items():
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
@@ -520,20 +523,20 @@ def _fewer_domains(problem: Problem, pod: str, constraints: Mapping[int, Raw]) -
             yield Candidate(
                 f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {left}",
                 (Patch(pod, (replace((*_SPREAD, index, "minDomains"), left),)),),
-                Slot(Topic.SPREAD),
+                FixSlot(Topic.SPREAD),
                 Preference.LESS,
                 degree=wanted - left,
             )
 
 
-def _named(problem: Problem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def _named(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     pod = problem.target if problem.pod is not None else None
     if pod is not None:
         removed = Patch(pod, (remove("spec", "nodeName"),))
-        yield Candidate("remove nodeName from the pod", (removed,), Slot(Topic.NODE_NAME), Preference.RELAX)
+        yield Candidate("remove nodeName from the pod", (removed,), FixSlot(Topic.NODE_NAME), Preference.RELAX)
 
 
-_MAKERS: dict[str, Callable[[Problem, NodeVerdict, Rejection], Iterator[Candidate]]] = {
+_MAKERS: dict[str, Callable[[FixProblem, NodeVerdict, Rejection], Iterator[Candidate]]] = {
     "NodeUnschedulable": _uncordon,
     "NodeName": _named,
     "TaintToleration": _untaint,
@@ -547,7 +550,7 @@ _MAKERS: dict[str, Callable[[Problem, NodeVerdict, Rejection], Iterator[Candidat
 
 
 @fix_for(PlacedByHand)
-def choose_node(problem: Problem, cause: PlacedByHand) -> Iterator[Candidate]:
+def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]:
     """The same node by a node selector instead of spec.nodeName, with which the scheduler does not see the pod; or any
     node."""
     name = cause.nodes[0]
@@ -558,7 +561,7 @@ def choose_node(problem: Problem, cause: PlacedByHand) -> Iterator[Candidate]:
         yield Candidate(
             f"choose node {name} by nodeSelector {_HOSTNAME}={hostname} instead of nodeName",
             (Patch(problem.target, (removed, chosen)),),
-            Slot(Topic.NODE_NAME),
+            FixSlot(Topic.NODE_NAME),
             Preference.CORRECT,
             effect="the scheduler allocates claims only of pods that it places",
             corrects=True,
@@ -566,14 +569,14 @@ def choose_node(problem: Problem, cause: PlacedByHand) -> Iterator[Candidate]:
     yield Candidate(
         f"remove nodeName {name} from the pod",
         (Patch(problem.target, (removed,)),),
-        Slot(Topic.NODE_NAME),
+        FixSlot(Topic.NODE_NAME),
         Preference.RELAX,
         effect="the scheduler chooses the node",
     )
 
 
 @fix_for(SliceNodeMismatch)
-def reach_slices(problem: Problem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
+def reach_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
     """Labels that a slice's node selector wants."""
     if cause.slice is not None:
         value = problem.state.get("ResourceSlice", ("", cause.slice))
@@ -588,14 +591,14 @@ def reach_slices(problem: Problem, cause: SliceNodeMismatch) -> Iterator[Candida
                 yield Candidate(
                     f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in wanted.items())}",
                     (label(verdict, wanted),),
-                    Slot(Topic.LABEL, "slice"),
+                    FixSlot(Topic.LABEL, "slice"),
                     Preference.RESTORE,
                     effect="if the device can be reached from there",
                 )
 
 
 @fix_once_for(NoNodes)
-def add_node(problem: Problem) -> Iterator[Candidate]:
+def add_node(problem: FixProblem) -> Iterator[Candidate]:
     """A node, where there is none; nothing of a cluster whose objects are not in the input."""
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
@@ -607,4 +610,4 @@ def add_node(problem: Problem) -> Iterator[Candidate]:
         "metadata": {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}},
         "status": {"allocatable": allocatable, "capacity": allocatable},
     }
-    yield Candidate("add a node", (), Slot(Topic.NODE), Preference.CLUSTER, tried=(Create(node),))
+    yield Candidate("add a node", (), FixSlot(Topic.NODE), Preference.CLUSTER, tried=(Create(node),))

@@ -7,7 +7,7 @@ from typing import Any
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import put, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -30,7 +30,7 @@ _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 
 
 @fix_for(ClaimMissing, TemplateMissing)
-def reference(problem: Problem, cause: ClaimMissing | TemplateMissing) -> Iterator[Candidate]:
+def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Iterator[Candidate]:
     """A claim or template that is missing: the right name, a copy from another namespace, a new one."""
     kind, field, full = "ResourceClaim", "resourceClaimName", getattr(cause, "claim", None)
     if isinstance(cause, TemplateMissing):
@@ -47,7 +47,7 @@ def reference(problem: Problem, cause: ClaimMissing | TemplateMissing) -> Iterat
         yield Candidate(
             f"name {name} by {meant} instead of {field}",
             (Patch(problem.target, (change,)),),
-            Slot(Topic.NAME, name),
+            FixSlot(Topic.NAME, name),
             Preference.CORRECT,
             effect=f"{name} is a {what}",
             corrects=True,
@@ -58,7 +58,7 @@ def reference(problem: Problem, cause: ClaimMissing | TemplateMissing) -> Iterat
         yield Candidate(
             f"change {field} {name} to {cause.nearest}",
             (Patch(problem.target, ({"op": "replace", "path": path, "value": cause.nearest},)),),
-            Slot(Topic.NAME, name),
+            FixSlot(Topic.NAME, name),
             Preference.CORRECT,
             corrects=True,
         )
@@ -76,13 +76,13 @@ def reference(problem: Problem, cause: ClaimMissing | TemplateMissing) -> Iterat
         yield Candidate(
             f"create {noun} {namespace}/{name} as a copy of {other}",
             (Create(made),),
-            Slot(Topic.CREATION, name),
+            FixSlot(Topic.CREATION, name),
             Preference.SUPPLY,
         )
     yield from _new(problem, kind, namespace, name, cause.pod_claim)
 
 
-def _new(problem: Problem, kind: str, namespace: str, name: str, pod_claim: str) -> Iterator[Candidate]:
+def _new(problem: FixProblem, kind: str, namespace: str, name: str, pod_claim: str) -> Iterator[Candidate]:
     """A claim for one device of the class whose name resembles what the pod calls it."""
     words = [w for w in re.split(r"[^a-z0-9]+", f"{pod_claim} {name}".lower()) if len(w) > 1 and not w.isdigit()]
     names = sorted(n for _, n in problem.state.all("DeviceClass"))
@@ -100,7 +100,7 @@ def _new(problem: Problem, kind: str, namespace: str, name: str, pod_claim: str)
         yield Candidate(
             f"create {noun} {namespace}/{name}, for example for one {device_class}",
             (Create(made),),
-            Slot(Topic.CREATION, name),
+            FixSlot(Topic.CREATION, name),
             Preference.SUPPLY,
             effect="ask for what the pod really needs",
             degree=position + 1,
@@ -108,7 +108,7 @@ def _new(problem: Problem, kind: str, namespace: str, name: str, pod_claim: str)
 
 
 @fix_once_for(ClaimMissing, TemplateMissing)
-def together(problem: Problem) -> Iterator[Candidate]:
+def together(problem: FixProblem) -> Iterator[Candidate]:
     """All references that are missing, created at once."""
     missing = (c for c in problem.causes if isinstance(c, ClaimMissing | TemplateMissing))
     makers = [c for cause in missing for c in reference(problem, cause) if isinstance(c.changes[0], Create)]
@@ -116,20 +116,20 @@ def together(problem: Problem) -> Iterator[Candidate]:
     if len(firsts) > 1:
         changes: tuple[Change, ...] = tuple(c.changes[0] for c in firsts.values())
         title = " and ".join(c.title for c in firsts.values())
-        yield Candidate(title, changes, Slot(Topic.CREATION), Preference.SUPPLY)
+        yield Candidate(title, changes, FixSlot(Topic.CREATION), Preference.SUPPLY)
 
 
 @fix_for(ClaimNotOwned)
-def leftover(_: Problem, cause: ClaimNotOwned) -> Iterator[Candidate]:
+def leftover(_: FixProblem, cause: ClaimNotOwned) -> Iterator[Candidate]:
     """A claim of an earlier pod of the same name deleted, so that this pod gets its own."""
     if cause.claim:
         title = f"delete claim {cause.claim} of the earlier pod"
         change = Delete(f"ResourceClaim/{cause.claim}")
-        yield Candidate(title, (change,), Slot(Topic.CLAIM, cause.claim), Preference.RESTORE)
+        yield Candidate(title, (change,), FixSlot(Topic.CLAIM, cause.claim), Preference.RESTORE)
 
 
 @fix_for(ClassMissing)
-def device_class(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
+def device_class(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
     """A class that was not installed: for the driver that it is named after."""
     name = cause.device_class
     if name is None or cause.nearest:
@@ -158,13 +158,13 @@ def device_class(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
         yield Candidate(
             f"create DeviceClass {name} for driver {driver}",
             (Create(made),),
-            Slot(Topic.CLASS, name),
+            FixSlot(Topic.CLASS, name),
             Preference.SUPPLY,
             effect="or install it with the driver's chart",
         )
 
 
-def _installed(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
+def _installed(problem: FixProblem, cause: ClassMissing) -> Iterator[Candidate]:
     """The class as its driver installs it, if the driver publishes devices."""
     from dractl.drivers.classes import installed_by
     from dractl.model import Target
@@ -174,7 +174,7 @@ def _installed(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
         yield Candidate(
             f"create DeviceClass {cause.device_class} for driver {cause.driver}",
             (Create(dict(found[1])),),
-            Slot(Topic.CLASS, cause.device_class or ""),
+            FixSlot(Topic.CLASS, cause.device_class or ""),
             Preference.SUPPLY,
             effect="or install it with the driver's chart",
         )
@@ -184,7 +184,7 @@ def _installed(problem: Problem, cause: ClassMissing) -> Iterator[Candidate]:
 
 
 @fix_for(AdminAccessNamespace)
-def namespace(problem: Problem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
+def namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterator[Candidate]:
     """The label for adminAccess."""
     value = problem.state.get("Namespace", ("", cause.namespace))
     labelled = Patch(f"Namespace/{cause.namespace}", (put(value, ("metadata", "labels", ADMIN_LABEL), "true"),))
@@ -198,7 +198,7 @@ def namespace(problem: Problem, cause: AdminAccessNamespace) -> Iterator[Candida
     yield Candidate(
         f"label namespace {cause.namespace} with {ADMIN_LABEL}=true",
         (labelled, *again),
-        Slot(Topic.NAMESPACE),
+        FixSlot(Topic.NAMESPACE),
         Preference.POLICY,
         effect="; ".join(filter(None, effects)),
         tried=(labelled,) if again else (),
@@ -206,7 +206,7 @@ def namespace(problem: Problem, cause: AdminAccessNamespace) -> Iterator[Candida
 
 
 @fix_for(QuotaExceeded)
-def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
+def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     """A larger quota, or one claim less in the namespace."""
     if cause.resource is None or not cause.quotas:
         return
@@ -218,13 +218,13 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
     yield Candidate(
         f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {counted}",
         (raised, *again),
-        Slot(Topic.QUOTA),
+        FixSlot(Topic.QUOTA),
         Preference.POLICY,
         effect=delays,
         tried=(raised,),
     )
     where = problem.question.key[0]
-    slot = Slot(Topic.QUOTA, "end")
+    slot = FixSlot(Topic.QUOTA, "end")
     for key, claim in problem.state.all("ResourceClaim").items():
         if key[0] != where:
             continue
@@ -243,13 +243,13 @@ def quota(problem: Problem, cause: QuotaExceeded) -> Iterator[Candidate]:
 
 
 @fix_for(SchedulingGated)
-def gates(problem: Problem, cause: SchedulingGated) -> Iterator[Candidate]:
+def gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
     """The end of a pod's scheduling gates: whoever set them removes them, when it is this pod's turn."""
     if problem.pod is not None:
         yield Candidate(
             "wait until the owner of the scheduling gates removes them",
             (),
-            Slot(Topic.GATES),
+            FixSlot(Topic.GATES),
             Preference.AGAIN,
             effect=_gate_owner(problem, cause.gates),
             tried=(Patch(problem.target, (remove("spec", "schedulingGates"),)),),
@@ -257,7 +257,7 @@ def gates(problem: Problem, cause: SchedulingGated) -> Iterator[Candidate]:
         )
 
 
-def _gate_owner(problem: Problem, gates: tuple[str, ...]) -> str:
+def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
     """Who removes scheduling gates, if the pod or its workload says so: for Kueue its queue, for others the domain."""
     owner = workload_target(problem.pod, problem.question.key[0])
     workload = problem.state.get(*parse_target(owner)) if owner is not None else None
@@ -270,13 +270,13 @@ def _gate_owner(problem: Problem, gates: tuple[str, ...]) -> str:
 
 
 @fix_for(OtherScheduler)
-def scheduler(problem: Problem, _: OtherScheduler) -> Iterator[Candidate]:
+def scheduler(problem: FixProblem, _: OtherScheduler) -> Iterator[Candidate]:
     """The default scheduler."""
     if problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec"):
         yield Candidate(
             "remove schedulerName from the pod, so that the default scheduler schedules it",
             (Patch(problem.target, (remove("spec", "schedulerName"),)),),
-            Slot(Topic.SCHEDULER),
+            FixSlot(Topic.SCHEDULER),
             Preference.CORRECT,
         )
 
@@ -285,7 +285,7 @@ def scheduler(problem: Problem, _: OtherScheduler) -> Iterator[Candidate]:
 
 
 @fix_once_for(Cause)
-def shared_claims(problem: Problem) -> Iterator[Candidate]:
+def shared_claims(problem: FixProblem) -> Iterator[Candidate]:
     """A claim that is allocated elsewhere, or used by too many pods: its users ended, or another claim."""
     placed = text_at(problem.question.value, "spec", "nodeName")
     if placed or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
@@ -301,11 +301,11 @@ def shared_claims(problem: Problem) -> Iterator[Candidate]:
             endings = (problem.owners.end([u]) for u in others)
             ending = next((e for e in endings if e is not None), None)
             if ending is not None:
-                slot, effect = Slot(Topic.CLAIM, "reserved"), ending.effect
+                slot, effect = FixSlot(Topic.CLAIM, "reserved"), ending.effect
                 yield Candidate(ending.title, ending.changes, slot, ending.preference, effect=effect, tried=ending.gone)
             yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
             continue
-        slot = Slot(Topic.CLAIM, "unpin")
+        slot = FixSlot(Topic.CLAIM, "unpin")
         if others:
             ending = problem.owners.end(others)
             if ending is not None:
@@ -324,7 +324,7 @@ def shared_claims(problem: Problem) -> Iterator[Candidate]:
         yield from _own_claim(problem, claim.name, claim.key[1], claim.value)
 
 
-def _own_claim(problem: Problem, pod_claim: str, name: str, value: Mapping[str, Any] | None) -> Iterator[Candidate]:
+def _own_claim(problem: FixProblem, pod_claim: str, name: str, value: Mapping[str, Any] | None) -> Iterator[Candidate]:
     """A claim of the pod's own, made from a template, instead of the shared one."""
     entry = problem.reference(pod_claim)
     if entry is None or problem.pod is None:
@@ -341,13 +341,13 @@ def _own_claim(problem: Problem, pod_claim: str, name: str, value: Mapping[str, 
     yield Candidate(
         f"give the pod its own claim instead of the shared claim {name}",
         (Create(made), Patch(problem.target, (change,))),
-        Slot(Topic.CLAIM, "own"),
+        FixSlot(Topic.CLAIM, "own"),
         Preference.ADAPT,
     )
 
 
 @fix_for(NoConsumer)
-def consumer(problem: Problem, _: NoConsumer) -> Iterator[Candidate]:
+def consumer(problem: FixProblem, _: NoConsumer) -> Iterator[Candidate]:
     """A pod for a claim that no pod uses."""
     where, name = problem.question.key
     container = {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": {"claims": [{"name": "claim"}]}}
@@ -357,4 +357,4 @@ def consumer(problem: Problem, _: NoConsumer) -> Iterator[Candidate]:
         "metadata": {"name": f"use-{name}", "namespace": where},
         "spec": {"containers": [container], "resourceClaims": [{"name": "claim", "resourceClaimName": name}]},
     }
-    yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), Slot(Topic.CONSUMER), Preference.SUPPLY)
+    yield Candidate(f"create a pod that uses claim {name}", (Create(pod),), FixSlot(Topic.CONSUMER), Preference.SUPPLY)

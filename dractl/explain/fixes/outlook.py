@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.state import Key
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem
+from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.owners import renewed
 from dractl.explain.fixes.rollouts import END_FIRST, with_strategy
 from dractl.explain.fixes.steps import by_hand
@@ -29,7 +29,7 @@ class Outlook(Struct, frozen=True):
     behind: bool = False
 
 
-def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> Outlook:
+def outlook(problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> Outlook:
     """The outlook of a candidate after which the pod by itself fits on ``nodes``; ``changes`` are its changes where a
     person makes them."""
     for change in candidate.chance:
@@ -50,7 +50,7 @@ def outlook(problem: Problem, candidate: Candidate, changes: Sequence[Change], n
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
 
 
-def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> World | None:
+def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]) -> World | None:
     """The cluster after a candidate; None where only the pod itself can be looked at: for other subjects
     than pods, and workloads of kinds whose controllers are not known."""
     question = problem.asked
@@ -88,7 +88,7 @@ def _world(problem: Problem, candidate: Candidate, changes: Sequence[Change], no
         return None
 
 
-def _made_again(problem: Problem, candidate: Candidate) -> tuple[Key, ...]:
+def _made_again(problem: FixProblem, candidate: Candidate) -> tuple[Key, ...]:
     """The asked pod, if what is waited for makes it a new one."""
     target = "/".join(("Pod", *problem.asked.key))
     return (problem.asked.key,) if any(getattr(c, "target", "") == target for c in candidate.trial) else ()
@@ -99,7 +99,7 @@ def _kind(change: Change) -> str:
 
 
 def _end_first(
-    problem: Problem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
+    problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> Candidate | None:
     """The candidate with a rollout that ends an old pod before it makes a new one, where no more pods are allowed."""
     owner = workload_target(problem.pod, problem.question.key[0])
@@ -118,7 +118,7 @@ def _end_first(
     return both if world is not None and world.runs and not world.failed else None
 
 
-def _in_front(problem: Problem, world: World) -> tuple[str, ...]:
+def _in_front(problem: FixProblem, world: World) -> tuple[str, ...]:
     """Who gets what a change frees before the pod does."""
     ahead = _ahead(problem, world)
     if not ahead:
@@ -136,7 +136,7 @@ def _apart(pod: Raw | None, key: Key, own: str) -> bool:
     return workload_target(pod, key[0]) != own or leader_group(pod) is not None
 
 
-def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
+def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[str]:
     """What else happens: pods of others that end although the fix does not name them, and those that the change lets
     run before the subject does."""
     named = {c.target for c in (*candidate.trial, *candidate.changes) if not isinstance(c, Create)}
@@ -156,6 +156,6 @@ def _besides(problem: Problem, candidate: Candidate, world: World) -> list[str]:
     return found
 
 
-def _ahead(problem: Problem, world: World) -> list[Key]:
+def _ahead(problem: FixProblem, world: World) -> list[Key]:
     """The pods of others that get a node first."""
     return [key for key in world.ahead if key != problem.asked.key]

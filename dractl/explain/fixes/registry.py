@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from dractl.explain.fixes.candidates import Candidate, Problem
+from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.reasons.base import Cause
 
-ForCause = Callable[[Problem, Any], Iterator[Candidate]]
-Once = Callable[[Problem], Iterator[Candidate]]
+ForCause = Callable[[FixProblem, Any], Iterator[Candidate]]
+Once = Callable[[FixProblem], Iterator[Candidate]]
 
 
 F = TypeVar("F", bound="ForCause")
@@ -38,7 +38,7 @@ def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
     return register
 
 
-def candidates(problem: Problem) -> Iterator[Candidate]:
+def candidates(problem: FixProblem) -> Iterator[Candidate]:
     """Every candidate for the causes of a problem."""
     for classes, once in _ONCE:
         if any(isinstance(cause, classes) for cause in problem.causes):

@@ -6,7 +6,7 @@ from dractl.capacity.binding import bound
 from dractl.cluster.changes import Change, Delete, Patch, apply
 from dractl.cluster.state import Key, at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -22,7 +22,7 @@ _ATTEMPTS = 32  # that all counts may take together
 
 
 @fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
-def equal_counts(problem: Problem) -> Iterator[Candidate]:
+def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
     """The same, smaller count for every replica, where replicas of the pod's own workload hold the devices."""
     owner = workload_target(problem.pod, problem.question.key[0])
     if owner is None:
@@ -60,7 +60,7 @@ def equal_counts(problem: Problem) -> Iterator[Candidate]:
 
 
 @fix_for(OwnReplicas)
-def fewer(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
+def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     """A StatefulSet without the replicas after this one, which hold the devices: it ends the pods of the highest
     ordinals first (kubernetes pkg/controller/statefulset)."""
     kind, _, name = cause.owner.partition(" ")
@@ -76,7 +76,7 @@ def fewer(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
         yield Candidate(
             f"scale {cause.owner} from {replicas} to {left} replica{'' if left == 1 else 's'}",
             (Patch(f"{kind}/{name}", ({"op": "replace", "path": "/spec/replicas", "value": left},)),),
-            Slot(Topic.ENDING, cause.owner),
+            FixSlot(Topic.ENDING, cause.owner),
             Preference.END,
             effect=f"ends pod {', '.join(sorted(pod for n, pod in later.items() if n >= first))}",
             degree=replicas - left,
@@ -90,12 +90,12 @@ def _ordinal(pod: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def _uses(problem: Problem, key: Key, template: str) -> bool:
+def _uses(problem: FixProblem, key: Key, template: str) -> bool:
     references = maps_at(problem.state.get("Pod", key), "spec", "resourceClaims")
     return any(text_at(r, "resourceClaimTemplateName") == template for r in references)
 
 
-def _all_fit(problem: Problem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
+def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
     """True if all pods fit after the changes, placed one after the other as new ones."""
     state = apply(problem.state, changes)
     for key in pods:

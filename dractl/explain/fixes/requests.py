@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic, Written
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written
 from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -25,7 +25,7 @@ _MOST = 32  # devices of a claim (resource.k8s.io AllocationResultsMaxSize)
 
 
 @fix_once_for(Cause)
-def counts(problem: Problem) -> Iterator[Candidate]:
+def counts(problem: FixProblem) -> Iterator[Candidate]:
     """Fewer devices: the largest number that fits."""
     seen: dict[RequestRef, tuple[int, int]] = {}
     for _, survey in problem.requests():
@@ -47,19 +47,19 @@ def counts(problem: Problem) -> Iterator[Candidate]:
                 yield Candidate(
                     f"lower count of {problem.called(ref)} from {wanted} to {count}",
                     (written.put("count", value=count),),
-                    Slot(Topic.COUNT, repr(ref)),
+                    FixSlot(Topic.COUNT, repr(ref)),
                     Preference.ADAPT if alike else Preference.LESS,
                     degree=wanted - count,
                     unless=(equal(ref),) if alike else (),
                 )
 
 
-def equal(ref: RequestRef) -> Slot:
+def equal(ref: RequestRef) -> FixSlot:
     """The slot of fixes that lower a count in all replicas of a workload."""
-    return Slot(Topic.COUNT, f"{ref!r} all")
+    return FixSlot(Topic.COUNT, f"{ref!r} all")
 
 
-def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
+def _instead_of_all(problem: FixProblem, written: Written[Request], ref: RequestRef, most: int) -> Iterator[Candidate]:
     for count in dict.fromkeys((*range(most, max(most - 8, 0), -1), 1)) if most else ():
         operations: list[Mapping[str, Any]] = [
             replace((*written.part.path, "allocationMode"), "ExactCount"),
@@ -68,14 +68,14 @@ def _instead_of_all(problem: Problem, written: Written[Request], ref: RequestRef
         yield Candidate(
             f"ask for {count} device{'s' if count > 1 else ''} instead of All in {problem.called(ref)}",
             (Patch(written.target, tuple(operations)),),
-            Slot(Topic.ALL_MODE, repr(ref)),
+            FixSlot(Topic.ALL_MODE, repr(ref)),
             Preference.LESS,
             degree=most - count,
         )
 
 
 @fix_once_for(Cause)
-def narrower_all(problem: Problem) -> Iterator[Candidate]:
+def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
     """All devices of one NUMA node, or one PCIe root, instead of all of the node."""
     for _, survey in problem.requests():
         written = problem.written(survey.ref)
@@ -100,13 +100,13 @@ def narrower_all(problem: Problem) -> Iterator[Candidate]:
                 yield Candidate(
                     f"limit {problem.called(survey.ref)} to {name} {value}",
                     (patch,),
-                    Slot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
+                    FixSlot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
                     Preference.RELAX,
                 )
 
 
 @fix_for(ClassMissing, SelectorFalse, NoSlicesForDriver)
-def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver) -> Iterator[Candidate]:
+def other_class(problem: FixProblem, cause: ClassMissing | SelectorFalse | NoSlicesForDriver) -> Iterator[Candidate]:
     """Another class: the one that was probably meant, or one of which there are devices."""
     written = problem.written(cause.request)
     if written is None or cause.device_class is None or cause.request is None:
@@ -124,7 +124,7 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
         names = [n for n in classes if n != cause.device_class and drivers(n) & same] if wanted else []
     else:
         names = [n for n in classes if drivers(n) & problem.case.drivers]
-    slot = Slot(Topic.CLASS, repr(cause.request))
+    slot = FixSlot(Topic.CLASS, repr(cause.request))
     missing = isinstance(cause, ClassMissing)
     for position, name in enumerate(names[:4]):
         title = f"change the class of {problem.called(cause.request)} from {cause.device_class} to {name}"
@@ -140,7 +140,7 @@ def other_class(problem: Problem, cause: ClassMissing | SelectorFalse | NoSlices
 _EVERYWHERE = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "class"}
 
 
-def _stands_in(problem: Problem, cause: ClassMissing, name: str) -> bool:
+def _stands_in(problem: FixProblem, cause: ClassMissing, name: str) -> bool:
     """True if a class may be meant by a missing one: it is of the driver that installs that, or both names share a word
     that says what they are of (``gpu.amd.com`` and ``gpu.nvidia.com``)."""
     if cause.driver or len(cause.known) == 1:
@@ -151,7 +151,7 @@ def _stands_in(problem: Problem, cause: ClassMissing, name: str) -> bool:
     return bool(first & second)
 
 
-def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:
+def _class_takes_none(problem: FixProblem, cause: SelectorFalse) -> bool:
     """True if no device of the cluster is of the request's class: only then may another class, which is another kind of
     device, be what was meant."""
     stages = (s for _, r in problem.requests() if r.ref == cause.request for s in r.stages)
@@ -159,7 +159,7 @@ def _class_takes_none(problem: Problem, cause: SelectorFalse) -> bool:
 
 
 @fix_once_for(Cause)
-def capacities(problem: Problem) -> Iterator[Candidate]:
+def capacities(problem: FixProblem) -> Iterator[Candidate]:
     """The amount that is free, or that the devices' policy allows."""
     found: dict[tuple[RequestRef, str], dict[str, Quantity]] = {}
     for _, survey in problem.requests():
@@ -184,19 +184,19 @@ def capacities(problem: Problem) -> Iterator[Candidate]:
             yield Candidate(
                 title,
                 (written.put("capacity", "requests", capacity, value=amount),),
-                Slot(Topic.CAPACITY, f"{ref!r} {capacity}"),
+                FixSlot(Topic.CAPACITY, f"{ref!r} {capacity}"),
                 Preference.LESS,
                 degree=degree,
             )
 
 
 @fix_for(CapacityMissing)
-def capacity_name(problem: Problem, cause: CapacityMissing) -> Iterator[Candidate]:
+def capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[Candidate]:
     """The capacity's right name, or a request without it."""
     written = problem.written(cause.request)
     if written is None or cause.request is None:
         return
-    slot = Slot(Topic.CAPACITY, f"{cause.request!r} {cause.capacity}")
+    slot = FixSlot(Topic.CAPACITY, f"{cause.request!r} {cause.capacity}")
     called = problem.called(cause.request)
     asked = dict(written.part.capacity)
     if cause.nearest is not None:
@@ -213,14 +213,14 @@ def capacity_name(problem: Problem, cause: CapacityMissing) -> Iterator[Candidat
 
 
 @fix_for(GateOff)
-def without_gate(problem: Problem, cause: GateOff) -> Iterator[Candidate]:
+def without_gate(problem: FixProblem, cause: GateOff) -> Iterator[Candidate]:
     """A request without the capacity that the scheduler does not understand: it takes a whole device then."""
     written = problem.written(cause.request) if cause.gate == "DRAConsumableCapacity" else None
     if written is not None and cause.request is not None and "capacity" in written.part.fields:
         yield Candidate(
             f"remove the capacity from {problem.called(cause.request)}",
             (written.remove("capacity"),),
-            Slot(Topic.CAPACITY, repr(cause.request)),
+            FixSlot(Topic.CAPACITY, repr(cause.request)),
             Preference.ADAPT,
             effect="takes a whole device",
         )

@@ -9,7 +9,7 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, 
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, deletion_rank, owned_pods, workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import cheaper
@@ -30,7 +30,7 @@ _TEMPLATE, _CLAIM = "resourceClaimTemplateName", "resourceClaimName"
 
 
 @fix_for(OldTemplate, ClaimMissing)
-def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Candidate]:
+def recreate(problem: FixProblem, cause: OldTemplate | ClaimMissing) -> Iterator[Candidate]:
     """The pod created again: its claim is gone, or older than its template. The claim controller makes the claim of a
     pod once (kubernetes pkg/controller/resourceclaim)."""
     entry = problem.reference(cause.pod_claim)
@@ -50,14 +50,14 @@ def recreate(problem: Problem, cause: OldTemplate | ClaimMissing) -> Iterator[Ca
     yield Candidate(
         f"recreate pod {'/'.join(problem.question.key)}",
         recreated(problem),
-        Slot(Topic.POD),
+        FixSlot(Topic.POD),
         Preference.RENEW if isinstance(cause, OldTemplate) else Preference.AGAIN,
         effect=why,
         corrects=isinstance(cause, OldTemplate) or not cause.none_known,
     )
 
 
-def _with_old_claims(problem: Problem, template: str) -> int:
+def _with_old_claims(problem: FixProblem, template: str) -> int:
     """The number of other pending pods whose claims, not allocated yet, differ from the template."""
     namespace = problem.question.key[0]
     spec = at(problem.state.get("ResourceClaimTemplate", (namespace, template)), "spec", "spec")
@@ -77,7 +77,7 @@ def _with_old_claims(problem: Problem, template: str) -> int:
 
 
 @fix_for(OldRevision)
-def renew(problem: Problem, cause: OldRevision) -> Iterator[Candidate]:
+def renew(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
     """What has the workload make the next pod from its template as it is now: the end of a StatefulSet's pod, the
     resumption of a Deployment."""
     value = problem.state.get(*parse_target(cause.owner.replace(" ", "/", 1)))
@@ -91,7 +91,7 @@ def renew(problem: Problem, cause: OldRevision) -> Iterator[Candidate]:
     yield Candidate(
         f"resume {cause.owner}" if cause.paused else f"recreate pod {'/'.join(problem.question.key)}",
         (resumed,) if cause.paused else recreated(problem),
-        Slot(Topic.POD),
+        FixSlot(Topic.POD),
         Preference.RENEW,
         effect=f"the next one is made from {cause.owner} as it is now",
         tried=(Patch(problem.target, ({"op": "replace", "path": "/spec", "value": spec},)),),
@@ -100,7 +100,7 @@ def renew(problem: Problem, cause: OldRevision) -> Iterator[Candidate]:
 
 
 @fix_for(OldReplicas)
-def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
+def rollout(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
     """A Deployment whose new replica waits for the devices of the old ones: an old one has to end first
     (kubernetes pkg/controller/deployment/rolling.go)."""
     target = cause.owner.replace(" ", "/", 1)
@@ -111,7 +111,7 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
         first = Candidate(
             title,
             (strategy,),
-            Slot(Topic.ROLLOUT),
+            FixSlot(Topic.ROLLOUT),
             Preference.CORRECT,
             effect="an old replica ends before its successor starts",
             degree=position,
@@ -126,7 +126,7 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
                 first,
                 title=f"{title}, old replica {name} first",
                 changes=(marks[name], strategy),
-                slot=Slot(Topic.ROLLOUT, "marked"),
+                slot=FixSlot(Topic.ROLLOUT, "marked"),
                 tried=(marks[name], *first.tried),
                 unless=(first.slot,),
                 chance=(),
@@ -134,14 +134,14 @@ def rollout(problem: Problem, cause: OldReplicas) -> Iterator[Candidate]:
         yield Candidate(
             f"delete old replica {name}",
             (Delete(f"Pod/{name}"),),
-            Slot(Topic.ENDING, "old replica"),
+            FixSlot(Topic.ENDING, "old replica"),
             Preference.END,
             effect="once for each new replica: the rollout waits again at the next one",
             degree=position,
         )
 
 
-def _marks(problem: Problem, deployment: str) -> dict[str, Patch]:
+def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
     """What has a Deployment end one old replica before those that are equal to it, by the pod's name; empty where none
     are equal. Which of them ends otherwise, their UIDs and ready times decide by the second (kubernetes
     pkg/controller/controller_utils.go ActivePodsWithRanks)."""
@@ -155,14 +155,14 @@ def _marks(problem: Problem, deployment: str) -> dict[str, Patch]:
     return dict(zip(names, (cheaper(key[0], pod) for pod in equal), strict=True)) if len(equal) > 1 else {}
 
 
-def with_strategy(problem: Problem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
+def with_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
     """A patch that gives a Deployment another strategy."""
     written = problem.state.get(*parse_target(deployment)) or {"spec": {}}
     return Patch(deployment, (put(written, ("spec", "strategy"), strategy),))
 
 
 @fix_for(OwnReplicas)
-def turn(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
+def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     """A pod whose Job, or an earlier run of whose CronJob, holds the devices: it is not its turn."""
     if not cause.ends:
         return
@@ -182,7 +182,7 @@ def turn(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
         yield Candidate(
             title,
             (),
-            Slot(Topic.WAIT),
+            FixSlot(Topic.WAIT),
             Preference.ADAPT if cause.together else Preference.AGAIN,
             effect=f"if its pods do not need each other; {effect}" if cause.together else effect,
             degree=position,
@@ -191,14 +191,14 @@ def turn(problem: Problem, cause: OwnReplicas) -> Iterator[Candidate]:
         )
 
 
-def _of_job(problem: Problem, job: str) -> list[str]:
+def _of_job(problem: FixProblem, job: str) -> list[str]:
     """The pods of a Job that have not ended, ``namespace/name``."""
     pods = problem.state.all("Pod").items()
     return ["/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)]
 
 
 @fix_for(ClaimEach)
-def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
+def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     """One claim for all replicas, where the devices are configured to be shared and each replica has a claim of its
     own: sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing)."""
     entry, owner = problem.reference(cause.pod_claim), workload_target(problem.pod, problem.question.key[0])
@@ -222,7 +222,7 @@ def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
     yield Candidate(
         f"let all replicas of {owner.replace('/', ' ', 1)} share one ResourceClaim",
         (Create(made), patch, *at_once),
-        Slot(Topic.SHARING),
+        FixSlot(Topic.SHARING),
         Preference.CORRECT,
         effect=f"resourceClaimName {name} instead of resourceClaimTemplateName {template}: only pods of one claim "
         "share its devices; all replicas restart at once",
@@ -232,7 +232,7 @@ def share(problem: Problem, cause: ClaimEach) -> Iterator[Candidate]:
 
 
 @fix_for(EvictionLoop)
-def survive(problem: Problem, cause: EvictionLoop) -> Iterator[Candidate]:
+def survive(problem: FixProblem, cause: EvictionLoop) -> Iterator[Candidate]:
     """The effect NoExecute in tolerations that lack it: without it the scheduler places the pod, and the eviction
     controller ends it (kubernetes pkg/controller/devicetainteviction)."""
     owner = cause.owner.replace(" ", "/", 1)
@@ -247,7 +247,7 @@ def survive(problem: Problem, cause: EvictionLoop) -> Iterator[Candidate]:
             yield Candidate(
                 f"add effect NoExecute to the toleration of {text_at(own, 'key')} in {problem.called(survey.ref)}",
                 (patch,),
-                Slot(Topic.TOLERATION, repr(survey.ref)),
+                FixSlot(Topic.TOLERATION, repr(survey.ref)),
                 Preference.CORRECT,
                 effect="if the device may be used: without the effect its pods are evicted",
                 tried=(patch, *_siblings(problem, owner)),
@@ -255,7 +255,7 @@ def survive(problem: Problem, cause: EvictionLoop) -> Iterator[Candidate]:
             )
 
 
-def _siblings(problem: Problem, owner: str) -> tuple[Change, ...]:
+def _siblings(problem: FixProblem, owner: str) -> tuple[Change, ...]:
     """The end of the pods of the same workload that hold what is wanted."""
     holders = dict.fromkeys(h.pod for cause in problem.causes for h in holders_of(cause) if h.pod and not h.finished)
     pods = ((name, problem.state.get("Pod", key_of(name))) for name in holders)

@@ -17,7 +17,7 @@ from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.candidates import SUCH, Candidate, Problem, Slot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, joint, own_first
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
@@ -63,7 +63,7 @@ class Found(Struct, frozen=True):
     next: tuple[NextStep, ...] = ()
 
 
-def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
+def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
     """Up to ``most`` verified fixes, in the order in which an experienced engineer would consider them. ``explain``
     answers a question about another cluster, with so many fixes."""
     unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
@@ -75,12 +75,12 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     if isinstance(problem.first, NoConsumer) and problem.attempt.fits:
         only = Topic.CONSUMER
     candidates = [c for c in candidates if only in (None, c.slot.topic)]
-    done: set[Slot | Topic] = set()
+    done: set[FixSlot | Topic] = set()
     tried: set[str] = set()
-    failed: dict[Slot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
-    around: set[Slot] = set()  # slots of which only corrections are left
+    failed: dict[FixSlot, tuple[Candidate, Explanation]] = {}  # corrections that are not enough, and what is left then
+    around: set[FixSlot] = set()  # slots of which only corrections are left
     fixes: list[tuple[Candidate, tuple[str, ...]]] = []  # with the nodes that fit
-    in_vain: Counter[Slot] = Counter()
+    in_vain: Counter[FixSlot] = Counter()
     vain: dict[str, tuple[Candidate, Outlook]] = {}  # after which the pod would fit by itself, and what comes of them
     for candidate in candidates:
         fingerprint = repr((candidate.trial, candidate.features))
@@ -140,7 +140,7 @@ def find_fixes(problem: Problem, most: int, explain: Explain) -> Found:
     return Found(found, (*wrong, *held, *others), after)
 
 
-def corrections(problem: Problem) -> tuple[NextStep, ...]:
+def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
     """What puts right what was written wrong, where it cannot be verified that the subject fits then: what devices and
     nodes there are may not be read."""
     found: dict[str, NextStep] = {}
@@ -153,14 +153,14 @@ def corrections(problem: Problem) -> tuple[NextStep, ...]:
     return tuple(found.values())
 
 
-def _of_little_use(problem: Problem, candidate: Candidate) -> NextStep:
+def _of_little_use(problem: FixProblem, candidate: Candidate) -> NextStep:
     """A change of which others have the use first."""
     how = steps(problem.state, problem.question, candidate.changes)
     command = how[-1].command if len(how) == 1 else ""
     return NextStep(f"{candidate.title} helps once there is enough for those in front, too", command)
 
 
-def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
+def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
     """A verified candidate with the changes and commands that apply it."""
     changes = written(problem, candidate)
     assert changes is not None
@@ -170,7 +170,7 @@ def _fix(problem: Problem, candidate: Candidate, nodes: tuple[str, ...], rank: i
     return _applied(problem, Fix(candidate.title, changes, candidate.effect, nodes, rank, tried), concerned)
 
 
-def _applied(problem: Problem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
+def _applied(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     """A fix with the commands that apply it; without them where somebody would undo what they do."""
     maker = by_hand(problem.state, problem.question, fix.changes)
     managed = manager(problem.state, fix.changes)
@@ -185,14 +185,14 @@ def _applied(problem: Problem, fix: Fix, remarks: Iterable[str] = ()) -> Fix:
     )
 
 
-def _offered(problem: Problem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
+def _offered(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
     """What comes of a candidate after which the subject by itself fits on ``nodes``."""
     changes = written(problem, candidate)
     assert changes is not None
     return outlook(problem, candidate, changes, nodes)
 
 
-def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None:
+def written(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
     """The changes of a candidate where a person makes them: of a pod that a workload makes its pod template is changed.
     None where nobody could, or the API server would refuse it."""
     pod = "/".join(("Pod", *problem.question.key))
@@ -214,7 +214,7 @@ def written(problem: Problem, candidate: Candidate) -> tuple[Change, ...] | None
     return tuple(changes) if refused is None else None
 
 
-def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], explain: Explain) -> tuple[Fix, ...]:
+def _one_after_the_other(problem: FixProblem, corrections: Sequence[Candidate], explain: Explain) -> tuple[Fix, ...]:
     """A correction that is not enough by itself, together with what fixes the rest."""
     for correction in corrections[:_CORRECTED]:
         first = written(problem, correction)
@@ -238,7 +238,7 @@ def _one_after_the_other(problem: Problem, corrections: Sequence[Candidate], exp
     return ()
 
 
-def _least(problem: Problem, candidate: Candidate, nodes: tuple[str, ...]) -> tuple[Candidate, tuple[str, ...]]:
+def _least(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...]) -> tuple[Candidate, tuple[str, ...]]:
     """A joint candidate without each part that it helps without, the costliest dropped first, and where the subject
     fits then. What a later part writes again is no part by itself."""
     for part in sorted(candidate.parts, key=lambda part: part.size, reverse=True):
@@ -273,7 +273,7 @@ def _undoes(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
     )
 
 
-def _besides(problem: Problem, explain: Explain) -> tuple[str, ...]:
+def _besides(problem: FixProblem, explain: Explain) -> tuple[str, ...]:
     """What else keeps the pod, where a class that does not exist ends the scheduler's attempt before any node: the
     headline without the requests of such classes."""
     missing = [c.request for c in problem.causes if isinstance(c, ClassMissing) and c.request is not None]
@@ -283,7 +283,7 @@ def _besides(problem: Problem, explain: Explain) -> tuple[str, ...]:
     # From the last one of a list to the first, so that indices stay true.
     removed = sorted(places, key=lambda place: (place[0], place[1][-1]), reverse=True)
     patches = tuple(Patch(target, (remove(*path),)) for target, path in removed)
-    without = Candidate("", patches, Slot(Topic.CLASS), Preference.DROP)
+    without = Candidate("", patches, FixSlot(Topic.CLASS), Preference.DROP)
     then = _after(problem, without, explain)
     if then is None or then.fits:
         return ()
@@ -298,7 +298,7 @@ def _request_path(path: Sequence[str | int]) -> tuple[str | int, ...]:
     return tuple(path[: last + 2])
 
 
-def _after(problem: Problem, correction: Candidate, explain: Explain, *, fixes: int = 0) -> Explanation | None:
+def _after(problem: FixProblem, correction: Candidate, explain: Explain, *, fixes: int = 0) -> Explanation | None:
     """The answer after a correction that is not enough by itself; None where it does not apply."""
     try:
         state = apply(problem.state, correction.trial)
@@ -312,7 +312,7 @@ def _after(problem: Problem, correction: Candidate, explain: Explain, *, fixes: 
     return explain(state, Question(kind, key, value), fixes)
 
 
-def _of_workload(problem: Problem, state: ClusterState) -> Mapping[str, Any] | None:
+def _of_workload(problem: FixProblem, state: ClusterState) -> Mapping[str, Any] | None:
     """Of a workload: the pod that the template of the question's pod makes in another state."""
     kind, key, asked = problem.question.kind, problem.question.key, problem.question.value
     before, after = problem.state.get(kind, key), state.get(kind, key)
@@ -322,7 +322,7 @@ def _of_workload(problem: Problem, state: ClusterState) -> Mapping[str, Any] | N
     return next((then.value for now, then in pods if now.value == asked), asked)
 
 
-def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
+def _two_at_once(problem: FixProblem, candidates: Sequence[Candidate]) -> tuple[Fix, ...]:
     """The smallest pair of changes that works, if no single change does."""
     single = (c for c in reversed(candidates) if c.changes and c.features is None and not c.reluctant)
     firsts: dict[object, Candidate] = {}
@@ -342,7 +342,7 @@ def _two_at_once(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Fix
     return ()
 
 
-def verify(problem: Problem, candidate: Candidate) -> tuple[str, ...]:
+def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
     """The nodes on which the subject fits after the change; none where it does not, or nobody could make the change."""
     try:
         state = apply(problem.state, candidate.trial)
@@ -373,7 +373,7 @@ def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, 
     return isinstance(outcome, Allocated) and evicted_by(outcome, taints) is not None
 
 
-def _again(problem: Problem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
+def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:
     """The verdict on the subject as it is after the change: the pod is created again, its templates make new claims."""
     question = problem.asked
     if question.kind in ("ResourceClaim", "ResourceClaimTemplate"):

@@ -6,7 +6,7 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -19,13 +19,13 @@ from dractl.reasons.limits import GateOff
 from dractl.reasons.running import NotPrepared
 from dractl.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 
-_WAIT = Slot(Topic.WAIT)
+_WAIT = FixSlot(Topic.WAIT)
 # What the API server adds to a pod, or writes for itself, and a new pod does not have.
 _GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
 
 
 @fix_for(WouldFitNow)
-def next_attempt(_: Problem, cause: WouldFitNow) -> Iterator[Candidate]:
+def next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
     """Nothing to change: the scheduler has to try again."""
     if cause.leaving:
         title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
@@ -40,7 +40,7 @@ def next_attempt(_: Problem, cause: WouldFitNow) -> Iterator[Candidate]:
 
 
 @fix_for(BindingPending)
-def binding(_: Problem, cause: BindingPending) -> Iterator[Candidate]:
+def binding(_: FixProblem, cause: BindingPending) -> Iterator[Candidate]:
     """Nothing to change: the driver has to get the device ready."""
     if cause.driver:
         title = f"wait until driver {cause.driver} sets {', '.join(cause.conditions)}"
@@ -48,7 +48,7 @@ def binding(_: Problem, cause: BindingPending) -> Iterator[Candidate]:
 
 
 @fix_for(ClaimNotCreated)
-def creation(_: Problem, cause: ClaimNotCreated) -> Iterator[Candidate]:
+def creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Candidate]:
     """Nothing to change: the claim controller has to try again, unless it was refused."""
     if cause.webhook:
         title = f"wait until admission webhook {cause.webhook} answers"
@@ -59,7 +59,7 @@ def creation(_: Problem, cause: ClaimNotCreated) -> Iterator[Candidate]:
 
 
 @fix_for(NotPrepared)
-def configuration(problem: Problem, _: NotPrepared) -> Iterator[Candidate]:
+def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
     """The configuration of a claim with the values that the driver knows. The pod is recreated, with a new claim."""
     from dractl.drivers import opaque
 
@@ -77,7 +77,7 @@ def configuration(problem: Problem, _: NotPrepared) -> Iterator[Candidate]:
                 f"change {'.'.join(map(str, fault.path))} from {at(value, *path)} to {fault.nearest} in the "
                 f"configuration of claim {claim.name} for {driver}",
                 (patch,),
-                Slot(Topic.CLAIM, repr(path)),
+                FixSlot(Topic.CLAIM, repr(path)),
                 Preference.CORRECT,
                 tried=(patch, Delete("/".join(("Pod", *problem.question.key)))),
                 corrects=True,
@@ -93,7 +93,7 @@ def refused(text: str) -> bool:
     return any(word in text for word in ("denied", "forbidden", "is invalid"))
 
 
-def recreated(problem: Problem) -> tuple[Change, ...]:
+def recreated(problem: FixProblem) -> tuple[Change, ...]:
     """The changes after which the asked pod is a new one: its controller recreates a pod that is deleted."""
     name = "/".join(problem.question.key)
     pod = problem.state.get("Pod", problem.question.key)
@@ -105,7 +105,7 @@ def recreated(problem: Problem) -> tuple[Change, ...]:
 
 
 @fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)
-def gates(problem: Problem) -> Iterator[Candidate]:
+def gates(problem: FixProblem) -> Iterator[Candidate]:
     """The feature gates that are off."""
     now = problem.scheduler.features
     for gate in dict.fromkeys(filter(None, map(_gate, problem.causes))):
@@ -116,7 +116,7 @@ def gates(problem: Problem) -> Iterator[Candidate]:
             yield Candidate(
                 f"enable feature gate{'s' if len(wanted) > 1 else ''} {names}",
                 (),
-                Slot(Topic.GATE, gate),
+                FixSlot(Topic.GATE, gate),
                 Preference.CLUSTER,
                 features=Features(now.release, now.on | wanted, (now.cel_on or now.on) | wanted),
                 effect="in kube-apiserver, kube-scheduler and kube-controller-manager",
@@ -130,13 +130,13 @@ def _gate(cause: Cause) -> str | None:
 
 
 @fix_for(UpstreamBug)
-def upgrade(problem: Problem, _: UpstreamBug) -> Iterator[Candidate]:
+def upgrade(problem: FixProblem, _: UpstreamBug) -> Iterator[Candidate]:
     """The release in which a known bug is fixed."""
     if problem.scheduler.features.release != NEWEST:
         yield Candidate(
             f"upgrade to Kubernetes {NEWEST}",
             (),
-            Slot(Topic.RELEASE),
+            FixSlot(Topic.RELEASE),
             Preference.CLUSTER,
             features=Features.for_release(NEWEST),
             effect="the bug is fixed there",

@@ -10,7 +10,7 @@ from dractl.allocation.survey import RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import put, remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for
@@ -34,7 +34,7 @@ _CREATED = 128
 
 
 @fix_for(OfPool)
-def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
+def complete(problem: FixProblem, cause: OfPool) -> Iterator[Candidate]:
     """The missing slices of a pool, its newest generation, or the pool without its fault."""
     pool = cause.pool.removeprefix(f"{cause.driver}/")
     slices = [
@@ -56,7 +56,7 @@ def complete(problem: Problem, cause: OfPool) -> Iterator[Candidate]:
 
 
 @fix_for(PublishedTwice)
-def one_publisher(problem: Problem, cause: PublishedTwice) -> Iterator[Candidate]:
+def one_publisher(problem: FixProblem, cause: PublishedTwice) -> Iterator[Candidate]:
     """The slices that an earlier installation of a driver has left, deleted; those of the newest stay.
 
     The scheduler tries no pod again when a slice is deleted, only when one is added or updated
@@ -79,7 +79,7 @@ def one_publisher(problem: Problem, cause: PublishedTwice) -> Iterator[Candidate
     yield Candidate(
         title,
         (*deleted, Patch(f"ResourceSlice/{newest_name}", (mark,))),
-        Slot(Topic.POOL, cause.pool),
+        FixSlot(Topic.POOL, cause.pool),
         Preference.RESTORE,
         effect=f"if the driver that published it is gone; {newest_name} is annotated: the scheduler notices an update "
         "at once, a deletion only after up to five minutes",
@@ -88,7 +88,7 @@ def one_publisher(problem: Problem, cause: PublishedTwice) -> Iterator[Candidate
     )
 
 
-def _fault(problem: Problem, driver: str, pool: str) -> PoolFault | None:
+def _fault(problem: FixProblem, driver: str, pool: str) -> PoolFault | None:
     """Faults that make a pool invalid, as the surveys found them."""
     pools = (p for survey in problem.case.refusing.values() for p in survey.pools)
     return next((p.fault for p in pools if (p.driver, p.pool) == (driver, pool) and p.fault is not None), None)
@@ -119,7 +119,7 @@ def _restart(cause: OfPool, pool: str, slices: list[tuple[Any, Mapping[str, Any]
     return Candidate(
         f"restart driver {cause.driver}, so that it publishes the missing slice{plural} of pool {pool}",
         (),
-        Slot(Topic.POOL, str(cause.pool)),
+        FixSlot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="tried with an empty slice in its place",
         tried=tuple(creates),
@@ -140,7 +140,7 @@ def _same_generation(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]])
     title = (
         f"restart driver {cause.driver}, so that it publishes all slices of pool {cause.pool} in generation {latest}"
     )
-    return Candidate(title, (), Slot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes))
+    return Candidate(title, (), FixSlot(Topic.POOL, str(cause.pool)), Preference.RESTORE, tried=tuple(changes))
 
 
 def _valid(cause: OfPool, fault: PoolFault | None, slices: list[tuple[Any, Mapping[str, Any]]]) -> Iterator[Candidate]:
@@ -178,7 +178,7 @@ def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, A
     return Candidate(
         f"fix driver {cause.driver}, which must publish {what}",
         (),
-        Slot(Topic.POOL, str(cause.pool)),
+        FixSlot(Topic.POOL, str(cause.pool)),
         Preference.RESTORE,
         effect="report it to the driver, or use a version without the fault",
         tried=(Patch(f"ResourceSlice/{slice_name}", (change,)),),
@@ -214,7 +214,7 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 
 
 @fix_for(NoSlicesForDriver)
-def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
+def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
     wanted = _wanted(problem, cause)
     node = next((v.name for v in problem.attempt.nodes if v.asked and v.name in cause.nodes), None)
@@ -222,7 +222,7 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
         yield Candidate(
             f"make driver {cause.driver} publish devices",
             (),
-            Slot(Topic.POOL, cause.driver),
+            FixSlot(Topic.POOL, cause.driver),
             Preference.CLUSTER if cause.nearest else Preference.RESTORE,
             unless=(Topic.SELECTOR,),
             effect="is it installed and running? devices were tried on one node, whether or not it has the hardware",
@@ -231,7 +231,7 @@ def publish(problem: Problem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
 
 
 @fix_for(DriverAbsent)
-def siblings(problem: Problem, cause: DriverAbsent) -> Iterator[Candidate]:
+def siblings(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they look like nodes that do."""
     nodes = [v.name for v in problem.attempt.nodes if v.name in cause.nodes and v.rejection is None]
     have = "it has" if len(nodes) == 1 else "they have"
@@ -242,7 +242,7 @@ def siblings(problem: Problem, cause: DriverAbsent) -> Iterator[Candidate]:
     yield from _on_nodes(problem, cause.driver, nodes, effect)
 
 
-def _labelled(problem: Problem, cause: DriverAbsent, nodes: list[str]) -> Iterator[Candidate]:
+def _labelled(problem: FixProblem, cause: DriverAbsent, nodes: list[str]) -> Iterator[Candidate]:
     """The label by which the driver's DaemonSet selects its nodes."""
     key, _, text = cause.selector.partition("=")
     patches = []
@@ -262,13 +262,13 @@ def _labelled(problem: Problem, cause: DriverAbsent, nodes: list[str]) -> Iterat
 
 
 @fix_for(NoSlicesOnNode)
-def asked_node(problem: Problem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
+def asked_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
     """A driver on the one node that is asked about."""
     if len(problem.attempt.nodes) == 1 and cause.driver:
         yield from _on_nodes(problem, cause.driver, [v.name for v in problem.attempt.nodes if v.rejection is None], "")
 
 
-def _on_nodes(problem: Problem, driver: str, nodes: list[str], effect: str) -> Iterator[Candidate]:
+def _on_nodes(problem: FixProblem, driver: str, nodes: list[str], effect: str) -> Iterator[Candidate]:
     causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
     wanted = next((w for w in (_wanted(problem, c) for c in causes) if w is not None), None)
     misnamed = any(isinstance(c, UnknownNodes) and c.driver == driver and c.nearest in nodes for c in problem.causes)
@@ -278,7 +278,7 @@ def _on_nodes(problem: Problem, driver: str, nodes: list[str], effect: str) -> I
     yield Candidate(
         f"make driver {driver} publish devices on {names}",
         (),
-        Slot(Topic.POOL, f"{driver} siblings"),
+        FixSlot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
         effect=f"{effect}is the driver's DaemonSet running there?",
         tried=tuple(_made(problem, wanted, driver, name) for name in nodes),
@@ -286,7 +286,7 @@ def _on_nodes(problem: Problem, driver: str, nodes: list[str], effect: str) -> I
 
 
 @fix_for(UnknownNodes)
-def misnamed_nodes(problem: Problem, cause: UnknownNodes) -> Iterator[Candidate]:
+def misnamed_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]:
     """Slices for a node of another name than the Node has, such as its fully qualified name."""
     nodes = [name for _, name in problem.state.all("Node")]
     changes = tuple(
@@ -302,7 +302,7 @@ def misnamed_nodes(problem: Problem, cause: UnknownNodes) -> Iterator[Candidate]
         yield Candidate(
             f"set NODE_NAME of driver {cause.driver} to the name of its Node",
             (),
-            Slot(Topic.POOL, f"{cause.driver} names"),
+            FixSlot(Topic.POOL, f"{cause.driver} names"),
             Preference.CORRECT,
             effect=f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: take it from spec.nodeName "
             "(fieldRef)",
@@ -311,11 +311,11 @@ def misnamed_nodes(problem: Problem, cause: UnknownNodes) -> Iterator[Candidate]
         )
 
 
-def _wanted(problem: Problem, cause: NoSlicesForDriver | NoSlicesOnNode) -> RequestSurvey | None:
+def _wanted(problem: FixProblem, cause: NoSlicesForDriver | NoSlicesOnNode) -> RequestSurvey | None:
     return next((r for _, r in problem.requests() if r.ref == cause.request), None)
 
 
-def _made(problem: Problem, wanted: RequestSurvey, driver: str, node: str) -> Create:
+def _made(problem: FixProblem, wanted: RequestSurvey, driver: str, node: str) -> Create:
     """A slice with the devices that a request wants."""
     attributes: dict[str, Any] = {}
     for expression in (s.expression or "" for s in wanted.stages):

@@ -29,7 +29,7 @@ _RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
 _NAMED = 5  # pods that are deleted by name; more of them by a restart of their workload
 
 
-class Step(Struct, frozen=True):
+class Command(Struct, frozen=True):
     """One shell command. ``stdin`` is the text that it reads; ``destroys``: it deletes something, if only to create it
     again."""
 
@@ -41,11 +41,11 @@ class Step(Struct, frozen=True):
         return f"{self.command} <<'EOF'\n{self.stdin}EOF" if self.stdin else self.command
 
 
-def steps(state: ClusterState, question: Question, changes: Iterable[Change]) -> tuple[Step, ...]:
+def steps(state: ClusterState, question: Question, changes: Iterable[Change]) -> tuple[Command, ...]:
     """The commands that apply ``changes`` one after the other; empty where one is :func:`by_hand`."""
-    checks: list[Step] = []
-    allows: list[Step] = []
-    acts: list[Step] = []
+    checks: list[Command] = []
+    allows: list[Command] = []
+    acts: list[Command] = []
     changes = tuple(changes)
     siblings = _siblings(state, question, changes)
     for change in _merged(changes):
@@ -65,36 +65,36 @@ def steps(state: ClusterState, question: Question, changes: Iterable[Change]) ->
                 acts.append(again[1])
             case Create(value):
                 create = f"kubectl create -f - {_DRY}"
-                checks.append(Step(create, dump(value)))
-                acts.append(Step(create.removesuffix(f" {_DRY}"), dump(value)))
+                checks.append(Command(create, dump(value)))
+                acts.append(Command(create.removesuffix(f" {_DRY}"), dump(value)))
             case Delete(target) if parse_target(target) in [("Pod", key) for key in siblings]:
                 pass  # ends with the pods that the change is for
             case Delete(target):
-                acts.append(Step(f"kubectl delete {words(target)}", destroys=True))
+                acts.append(Command(f"kubectl delete {words(target)}", destroys=True))
     acts = list(dict.fromkeys(_together(acts)))
     prepared = [c for c in checks if _DRY not in c.command]
     asked = [c for c in checks if _DRY in c.command] if any(s.destroys for s in acts) else []
     return (*prepared, *allows, *asked, *acts)
 
 
-def _same(state: ClusterState, acts: Iterable[Step], value: Raw) -> tuple[Step, Step] | None:
+def _same(state: ClusterState, acts: Iterable[Command], value: Raw) -> tuple[Command, Command] | None:
     """The step that deletes what is created next, and the one that does both: the same object, recreated."""
     metadata = value["metadata"]
     target = "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
-    deleted = Step(f"kubectl delete {words(target)}", destroys=True)
+    deleted = Command(f"kubectl delete {words(target)}", destroys=True)
     if deleted not in acts:
         return None
     return deleted, _again(state, target)
 
 
-def _again(state: ClusterState, target: str) -> Step:
+def _again(state: ClusterState, target: str) -> Command:
     """The step that recreates an object as it is; a pod without the node that the scheduler has given it: with it the
     scheduler would not see the new one."""
     without = ""
     if text_at(state.get(*parse_target(target)), "spec", "nodeName"):
         removed = _quoted([{"op": "remove", "path": "/spec/nodeName"}])
         without = f" | kubectl patch --local --type=json -o yaml -f - -p {removed}"
-    return Step(f"kubectl get {words(target)} -o yaml{without} | kubectl replace --force -f -", destroys=True)
+    return Command(f"kubectl get {words(target)} -o yaml{without} | kubectl replace --force -f -", destroys=True)
 
 
 def _merged(changes: Iterable[Change]) -> Iterator[Change]:
@@ -142,7 +142,7 @@ def _maker(state: ClusterState, question: Question, target: str) -> str | None:
     return owner if target == "/".join(("Pod", *question.key)) else None
 
 
-def _patch(state: ClusterState, change: Patch) -> tuple[list[Step], list[Step]]:
+def _patch(state: ClusterState, change: Patch) -> tuple[list[Command], list[Command]]:
     """The steps that prepare and check a patch, and those that apply it."""
     kind, key = parse_target(change.target)
     before = state.get(kind, key)
@@ -169,7 +169,7 @@ def _is_lost(state: ClusterState, target: str) -> bool:
     return bool(node) and state.has("Node") and state.get("Node", ("", node)) is None
 
 
-def _replaced(change: Patch, *, lost: bool) -> tuple[list[Step], list[Step]]:
+def _replaced(change: Patch, *, lost: bool) -> tuple[list[Command], list[Command]]:
     """An object that is deleted and created again with other contents: its new manifest is written to a file, and
     created under another name in a dry run. For a ``lost`` pod ``kubectl replace --force`` would wait, whatever grace
     period it is given (tried with 1.37)."""
@@ -182,33 +182,33 @@ def _replaced(change: Patch, *, lost: bool) -> tuple[list[Step], list[Step]]:
         {"op": "replace", "path": "/metadata/name", "value": f"{name}-dry-run"},
     ]
     prepare = [
-        Step(f"kubectl get {words(change.target)} -o yaml > {old}"),
-        Step(f"{local} -f {old} --patch-file=/dev/stdin > {new}", _lines(change.operations)),
+        Command(f"kubectl get {words(change.target)} -o yaml > {old}"),
+        Command(f"{local} -f {old} --patch-file=/dev/stdin > {new}", _lines(change.operations)),
     ]
-    asked = Step(f"{local} -f {new} -p {_quoted(fresh)} | kubectl create -f - {_DRY}")
+    asked = Command(f"{local} -f {new} -p {_quoted(fresh)} | kubectl create -f - {_DRY}")
     if not lost:
-        return [*prepare, asked], [Step(f"kubectl replace --force -f {new}", destroys=True)]
+        return [*prepare, asked], [Command(f"kubectl replace --force -f {new}", destroys=True)]
     gone = f"kubectl delete {words(change.target)} --force --grace-period=0"
-    return [*prepare, asked], [Step(f"{gone} && kubectl create -f {new}", destroys=True)]
+    return [*prepare, asked], [Command(f"{gone} && kubectl create -f {new}", destroys=True)]
 
 
-def _json_patch(change: Patch, status: bool) -> Step:
+def _json_patch(change: Patch, status: bool) -> Command:
     where = f"kubectl patch {words(change.target)} --type=json" + (" --subresource=status" if status else "")
     text = json.dumps(list(map(dict, change.operations)))
     if "'" in text or len(text) > 120:
-        return Step(f"{where} --patch-file=/dev/stdin", _lines(change.operations))
-    return Step(f"{where} -p {_quoted(change.operations)}")
+        return Command(f"{where} --patch-file=/dev/stdin", _lines(change.operations))
+    return Command(f"{where} -p {_quoted(change.operations)}")
 
 
-def _scale(change: Patch) -> Step | None:
+def _scale(change: Patch) -> Command | None:
     kind, _, rest = words(change.target).partition(" ")
     match change.operations:
         case [{"path": "/spec/replicas", "value": replicas}] if change.target.partition("/")[0] in WORKLOADS:
-            return Step(f"kubectl scale {kind}/{rest} --replicas={replicas}")
+            return Command(f"kubectl scale {kind}/{rest} --replicas={replicas}")
     return None
 
 
-def _short(target: str, before: Raw | None, after: Raw | None) -> Step | None:
+def _short(target: str, before: Raw | None, after: Raw | None) -> Command | None:
     """The kubectl command for what a person would not write a patch for; None where there is none."""
     if before is None or after is None:
         return None
@@ -224,20 +224,20 @@ def _short(target: str, before: Raw | None, after: Raw | None) -> Step | None:
                 return None
             values = " ".join(shlex.quote(f"{k}={new[k]}" if k in new else f"{k}-") for k in keys)
             over = " --overwrite" if any(k in old and k in new for k in keys) else ""
-            return Step(f"kubectl {command} {name} {values}{over}")
+            return Command(f"kubectl {command} {name} {values}{over}")
     return None
 
 
-def _node(name: str, before: Raw, after: Raw) -> Step | None:
+def _node(name: str, before: Raw, after: Raw) -> Command | None:
     """Cordon and taints of a node. Uncordoning removes the taint of a cordon, too."""
     old, new = maps_at(before, "spec", "taints"), maps_at(after, "spec", "taints")
     gone = [t for t in old if t not in new]
     if map_at(before, "spec").get("unschedulable") and not map_at(after, "spec").get("unschedulable"):
         others = [t for t in gone if text_at(t, "key") != "node.kubernetes.io/unschedulable"]
-        return None if others else Step(f"kubectl uncordon {shlex.quote(name)}")
+        return None if others else Command(f"kubectl uncordon {shlex.quote(name)}")
     if not gone or any(t not in old for t in new):
         return None
-    return Step(f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{taint_name(t)}-') for t in gone)}")
+    return Command(f"kubectl taint node {shlex.quote(name)} {' '.join(shlex.quote(f'{taint_name(t)}-') for t in gone)}")
 
 
 def _changed(before: Any, after: Any) -> set[str]:
@@ -256,7 +256,7 @@ def _siblings(state: ClusterState, question: Question, changes: Iterable[Change]
     return [k for kind, k in deleted if kind == "Pod" and workload_target(state.get("Pod", k), k[0]) == owner]
 
 
-def _follow(state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]) -> Iterator[Step]:
+def _follow(state: ClusterState, question: Question, change: Patch, siblings: Sequence[Key]) -> Iterator[Command]:
     """Commands that bring a change to the waiting pods: pods of a controller are deleted, others replaced."""
     pods = renewed(state, question, change)
     owner = workload_target(state.get("Pod", question.key), question.key[0])
@@ -266,7 +266,7 @@ def _follow(state: ClusterState, question: Question, change: Patch, siblings: Se
         yield from recreated(state, owner, list(dict.fromkeys([*pods, *siblings])))
 
 
-def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Step]:
+def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[Command]:
     """The steps after which the pods of a workload are new ones. A Job counts pods that are deleted as failures, and
     does not count those of its suspension (kubernetes pkg/controller/job), which whoever owns it would end."""
     kind = owner.partition("/")[0]
@@ -275,17 +275,17 @@ def recreated(state: ClusterState, owner: str, pods: Sequence[Key]) -> Iterator[
     alone = kind == "Job" and value is not None and controller(value) is None
     if alone and all(k in pods for k, pod in state.all("Pod").items() if workload_target(pod, k[0]) == owner):
         suspend = f"kubectl patch {named} {rest} -p"
-        yield Step(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
-        yield Step(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
-        yield Step(f"""{suspend} '{{"spec":{{"suspend":false}}}}'""")
+        yield Command(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
+        yield Command(f"kubectl wait --for=condition=Suspended {named} {rest} --timeout=60s")
+        yield Command(f"""{suspend} '{{"spec":{{"suspend":false}}}}'""")
     elif len(pods) > _NAMED and kind in _RESTARTED:
-        yield Step(f"kubectl rollout restart {named}/{rest}", destroys=True)
+        yield Command(f"kubectl rollout restart {named}/{rest}", destroys=True)
     else:
         names = " ".join(shlex.quote(name) for _, name in pods)
-        yield Step(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
+        yield Command(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
 
 
-def _together(found: Sequence[Step]) -> Iterator[Step]:
+def _together(found: Sequence[Command]) -> Iterator[Command]:
     """The steps, of which those that end pods come last, and each pod is named once."""
     delete = "kubectl delete pod "
     deleted: dict[str, dict[str, None]] = {}
@@ -300,7 +300,7 @@ def _together(found: Sequence[Step]) -> Iterator[Step]:
             yield step
     yield from restarts
     for namespace, pods in deleted.items():
-        yield Step(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
+        yield Command(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
 
 
 def words(target: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, Problem, Slot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.registry import fix_for, fix_once_for
@@ -19,7 +19,7 @@ _TAINTS = 4  # of one request
 
 
 @fix_once_for(Tainted)
-def tolerate(problem: Problem) -> Iterator[Candidate]:
+def tolerate(problem: FixProblem) -> Iterator[Candidate]:
     """A toleration in the request, for one taint at a time."""
     for ref, taints in _taints(problem).items():
         written = problem.written(ref)
@@ -39,14 +39,14 @@ def tolerate(problem: Problem) -> Iterator[Candidate]:
                     yield Candidate(
                         f"change the toleration of {_named(own)} in {problem.called(ref)} to {_named(new)}",
                         (written.put("tolerations", index, value=new),),
-                        Slot(Topic.TOLERATION, f"{ref!r} {taint}"),
+                        FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
                         Preference.CORRECT,
                         corrects=True,
                     )
             yield Candidate(
                 f"add a toleration for {taint} to {problem.called(ref)}",
                 (patch,),
-                Slot(Topic.TOLERATION, f"{ref!r} {taint}"),
+                FixSlot(Topic.TOLERATION, f"{ref!r} {taint}"),
                 Preference.ADMIT,
                 effect="the taint says that the device is broken" if damaged else "if the device may be used",
                 reluctant=damaged or effect == "NoExecute",
@@ -54,7 +54,7 @@ def tolerate(problem: Problem) -> Iterator[Candidate]:
 
 
 @fix_once_for(Tainted)
-def repair(problem: Problem) -> Iterator[Candidate]:
+def repair(problem: FixProblem) -> Iterator[Candidate]:
     """Devices that their driver reports as broken, repaired."""
     seen: set[DeviceID] = set()
     for taints in _taints(problem).values():
@@ -71,7 +71,7 @@ def repair(problem: Problem) -> Iterator[Candidate]:
                     f"repair device {device.device} of pool {device.pool}, which driver {device.driver} reports with "
                     f"{taint}",
                     (),
-                    Slot(Topic.DEVICE, str(device)),
+                    FixSlot(Topic.DEVICE, str(device)),
                     Preference.RESTORE,
                     effect="drain the node, then reset or replace the device; the driver removes the taint",
                     tried=(patch,),
@@ -80,13 +80,13 @@ def repair(problem: Problem) -> Iterator[Candidate]:
 
 
 @fix_for(Tainted)
-def delete_rules(_: Problem, cause: Tainted) -> Iterator[Candidate]:
+def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
     """The DeviceTaintRules that taint the devices, deleted."""
     for name in cause.rules[:_MOST]:
         yield Candidate(
             f"delete DeviceTaintRule {name}",
             (Delete(f"DeviceTaintRule/{name}"),),
-            Slot(Topic.RULE),
+            FixSlot(Topic.RULE),
             Preference.POLICY,
             effect="if it is no longer needed",
         )
@@ -97,7 +97,7 @@ def _named(toleration: Mapping[str, Any]) -> str:
     return "=".join(filter(None, (text_at(toleration, "key"), text_at(toleration, "value"))))
 
 
-def _taints(problem: Problem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
+def _taints(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
     """The devices that each untolerated taint keeps from each request."""
     found: dict[RequestRef, dict[str, list[DeviceID]]] = {}
     for _, survey in problem.requests():
@@ -109,7 +109,7 @@ def _taints(problem: Problem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
     return found
 
 
-def _untainted(problem: Problem, device: DeviceID, key: str) -> Patch | None:
+def _untainted(problem: FixProblem, device: DeviceID, key: str) -> Patch | None:
     """A patch of the device's slice that removes a taint; None where no slice has the taint: a rule put it there."""
     for (_, name), value in problem.state.all("ResourceSlice").items():
         pool = text_at(value, "spec", "driver"), text_at(value, "spec", "pool", "name")

@@ -53,7 +53,7 @@ CLAIMS = "count/resourceclaims.resource.k8s.io"
 MOST = 32  # what a request for all devices is charged for: AllocationResultsMaxSize
 
 
-class Charge(Struct, frozen=True):
+class Usage(Struct, frozen=True):
     """Usage of the namespace's quotas by one object, at ``path``."""
 
     subject: Manifest
@@ -80,7 +80,7 @@ def check(run: Run) -> Iterator[Advice]:
                     break
 
 
-def _exceeded(quota: Manifest, key: str, charge: Charge, total: int) -> Advice:
+def _exceeded(quota: Manifest, key: str, charge: Usage, total: int) -> Advice:
     hard = mapping(quota.spec.get("hard"))[key]
     what = f"devices of class {key.removesuffix(PER_CLASS)}" if key.endswith(PER_CLASS) else "claims"
     return Advice(
@@ -93,10 +93,10 @@ def _exceeded(quota: Manifest, key: str, charge: Charge, total: int) -> Advice:
     )
 
 
-def _charges(run: Run) -> Iterator[Charge]:
+def _charges(run: Run) -> Iterator[Usage]:
     for claim in run.claims:
         if claim.subject.kind == "ResourceClaim":
-            yield Charge(claim.subject, (*claim.path, "requests"), _usage(claim))
+            yield Usage(claim.subject, (*claim.path, "requests"), _usage(claim))
     owned = {
         (text(mapping(owner).get("kind")), text(mapping(owner).get("name")), namespace_of(subject))
         for subject in run.subjects
@@ -113,7 +113,7 @@ def _charges(run: Run) -> Iterator[Charge]:
             template = referenced(run, pod, entry)
             if entry.get("resourceClaimTemplateName"):
                 usage = _usage(template.claim) if template and template.claim else {CLAIMS: 1}
-                yield Charge(subject, path, {key: amount * _replicas(pod) for key, amount in usage.items()})
+                yield Usage(subject, path, {key: amount * _replicas(pod) for key, amount in usage.items()})
 
 
 def _usage(claim: Claim) -> dict[str, int]:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
-from dractl.lint.inventory import Published
+from dractl.lint.inventory import SliceDevice
 from dractl.lint.model import Claim, Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import Request, mapping, quantity, text
@@ -56,7 +56,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield replace(advice, help=f"{_WIDER} has {_alike(left, homes, _WIDER)}") if fits else advice
 
 
-def _too_small(left: tuple[Request, list[Published]]) -> bool:
+def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
     """True if no device has a capacity that a request wants."""
     request, devices = left
     wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
@@ -74,7 +74,7 @@ def _wider(claim: Claim) -> Mapping[str, Any] | None:
     return {**constraint, "matchAttribute": _WIDER} if root else None
 
 
-def _alike(left: list[tuple[Request, list[Published]]], homes: Mapping[tuple[str, str], str], attribute: str) -> int:
+def _alike(left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[str, str], str], attribute: str) -> int:
     """The most devices of a machine that have the same value of an attribute."""
     values = Counter(
         (homes[device.driver, device.pool], str(value and value.value))
@@ -98,7 +98,7 @@ def _claim(claim: Claim, constraints: Any) -> dict[str, Any]:
     }
 
 
-def _comparable(claim: Claim, left: list[tuple[Request, list[Published]]]) -> bool:
+def _comparable(claim: Claim, left: list[tuple[Request, list[SliceDevice]]]) -> bool:
     """False if a constraint is on an attribute that devices lack, or publish with several types (DRA753)."""
     for one in claim.constraints:
         name = text(one.fields.get("matchAttribute") or one.fields.get("distinctAttribute"))
@@ -109,7 +109,7 @@ def _comparable(claim: Claim, left: list[tuple[Request, list[Published]]]) -> bo
 
 
 def _advice(
-    claim: Claim, left: list[tuple[Request, list[Published]]], homes: Mapping[tuple[str, str], str], without: bool
+    claim: Claim, left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[str, str], str], without: bool
 ) -> Advice:
     """``homes``: the nodes of the pools, by driver and name. ``without``: the claim cannot be allocated without
     its constraints either."""

@@ -40,7 +40,7 @@ from itertools import combinations
 from dractl.facts.resources import hardware
 from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
-from dractl.lint.inventory import Published
+from dractl.lint.inventory import SliceDevice
 from dractl.lint.model import Claim, Run
 from dractl.objects import Request
 
@@ -74,12 +74,12 @@ def check(run: Run) -> Iterator[Advice]:
                     )
 
 
-def _belong_together(first: list[Published], second: list[Published]) -> bool:
+def _belong_together(first: list[SliceDevice], second: list[SliceDevice]) -> bool:
     kinds = {_kind(first), _kind(second)}
     return bool(kinds & {*_ACCELERATORS}) and bool(kinds & {*_BESIDE})
 
 
-def _kind(devices: list[Published]) -> str:
+def _kind(devices: list[SliceDevice]) -> str:
     """The kind of the first device; empty without one."""
     words = (word for device in devices[:1] for word, drivers in hardware().items() if device.driver in drivers)
     return next(words, "")
@@ -91,7 +91,9 @@ def _bound(claim: Claim, one: Request, other: Request) -> bool:
     return any({one.path, other.path} <= paths for paths in covered)
 
 
-def _choices(first: list[Published], second: list[Published], homes: Mapping[tuple[str, str], str]) -> tuple[int, int]:
+def _choices(
+    first: list[SliceDevice], second: list[SliceDevice], homes: Mapping[tuple[str, str], str]
+) -> tuple[int, int]:
     """Choices of a device of each on one machine: on one PCIe root, and all; devices without a root do not count."""
     at, beside = (
         Counter(
