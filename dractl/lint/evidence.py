@@ -22,6 +22,9 @@ class Evidence(Struct, frozen=True):
     quotas: frozenset[str] = frozenset()
 
 
+NOTHING = Evidence()
+
+
 def evidence_of(documents: Iterable[Document]) -> Evidence:
     """The evidence in documents of any kind."""
     gates: set[str] = set()
@@ -41,7 +44,8 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
         elif document.kind == "ClusterQueue":
             for group in items(mapping(document.value.get("spec")).get("resourceGroups")):
                 quotas.update(name for name in items(mapping(group).get("coveredResources")) if isinstance(name, str))
-    return Evidence(frozenset(gates), frozenset(attributes), frozenset(quotas))
+    found = (gates, attributes, quotas)
+    return Evidence(*map(frozenset, found)) if any(found) else NOTHING
 
 
 def _gates(value: Any, depth: int) -> Iterator[str]:

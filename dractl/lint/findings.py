@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.lint import registry
-from dractl.lint.evidence import Evidence
+from dractl.lint.evidence import NOTHING, Evidence
 from dractl.lint.foreign_pods import foreign_pods
 from dractl.lint.model import Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
@@ -55,7 +55,7 @@ class Around(Struct, frozen=True):
     ``undecided`` as in ``around`` and ``undecided`` of :class:`Inputs`."""
 
     namespaces: Namespaces
-    evidence: Evidence = Evidence()
+    evidence: Evidence = NOTHING
     files: frozenset[str] = frozenset()
     undecided: Sequence[str] = ()
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dractl import objects
-from dractl.lint.evidence import Evidence
+from dractl.lint.evidence import NOTHING, Evidence
 from dractl.lint.relevance import GROUP, KINDS, group
 from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
@@ -116,7 +116,7 @@ class Run:
         consumers: frozenset[str] = frozenset(),
         versions: Mapping[str, str] = MappingProxyType({}),
         undecided: Sequence[str] = (),
-        evidence: Evidence = Evidence(),  # noqa: B008 - a frozen value,
+        evidence: Evidence = NOTHING,
         whole: Run | None = None,
     ) -> None:
         self._whole = whole

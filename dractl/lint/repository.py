@@ -6,6 +6,7 @@ the next.
 
 import os
 import time
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -16,12 +17,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl import __version__
-from dractl.lint.evidence import Evidence, evidence_of
+from dractl.lint.evidence import NOTHING, evidence_of
 from dractl.lint.namespaces import tells_labels
 from dractl.lint.reading import Reading, readings
 from dractl.lint.relevance import class_mappings
 from dractl.lint.store import Store
-from dractl.manifests import Document, Inputs, Skipped
+from dractl.manifests import Inputs, Skipped
 from dractl.manifests.content import MANIFEST_SUFFIXES
 from dractl.manifests.files import Entry, listed
 from dractl.manifests.kustomize import NAMES, Kustomizations, is_kustomization, shown
@@ -31,7 +32,7 @@ from dractl.manifests.rendered import Rendered, Renderer
 from dractl.manifests.templates import chart_of, is_values
 from dractl.objects import text
 
-_FORMAT = f"3 {__version__}"
+_FORMAT = f"4 {__version__}"
 _MAX_FILES = 50_000
 _MAX_LOOSE = 5_000
 """Of a folder that is no repository."""
@@ -40,6 +41,8 @@ _DUMP = 1024 * 1024
 _SETTLED = 2.0
 """Seconds after which a file that changes has another time, on any file system."""
 _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
+_USABLE = frozenset({"DeviceClass", *_FIELDS.values()})
+"""The kinds of objects that others name."""
 
 Name = tuple[str, str]
 """The kind and the name of an object."""
@@ -50,7 +53,8 @@ _DRIVERS: Name = ("ResourceSlice", "")
 
 
 class Part(Struct, frozen=True, array_like=True):
-    """A manifest: its size and times in nanoseconds, the names of its objects, and those that its objects use.
+    """A manifest: its size and times in nanoseconds, the names of its objects that others may use, and those that its
+    objects use.
 
     ``parts``: the files and folders that a kustomization consists of, and ``affix`` what it adds to their names.
     ``undecided``: it is a template, or not YAML, and may define anything.
@@ -152,50 +156,44 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
 
 def parts_of(inputs: Inputs, readable: Iterable[Reading]) -> dict[str, Part]:
     """What the files of an input define and use, by their names; prose defines nothing for others."""
-    read: dict[str, list[Reading]] = {}
-    for reading in readable:
-        read.setdefault(reading.document.file, []).append(reading)
-    written: dict[str, list[Document]] = {}
+    defined: defaultdict[str, set[Name]] = defaultdict(set)
+    used: defaultdict[str, set[Name]] = defaultdict(set)
     for document in inputs.documents:
-        written.setdefault(document.file, []).append(document)
+        if tells_labels(document):
+            defined[document.file].add(_LABELS)
+        if evidence_of([document]) != NOTHING:
+            defined[document.file].add(_DRIVERS)
+    for reading in readable:
+        document = reading.document
+        used[document.file].update(_used(reading))
+        if document.kind == "ResourceSlice":
+            defined[document.file].add(_DRIVERS)
+        elif document.kind in _USABLE and document.name and not reading.patch:
+            defined[document.file].add((document.kind, document.name))
     return {
         file: Part(
             (0, 0, 0),
-            () if file.endswith(SUFFIXES) else tuple(sorted(set(_defined(written.get(file, ()), read.get(file, ()))))),
-            tuple(sorted(set(_used(read.get(file, ()))))),
+            () if file.endswith(SUFFIXES) else tuple(sorted(defined[file])),
+            tuple(sorted(used[file])),
             undecided=file in inputs.undecided,
         )
         for file in inputs.digests
     }
 
 
-def _defined(documents: Iterable[Document], read: Iterable[Reading]) -> Iterator[Name]:
-    if any(map(tells_labels, documents)):
-        yield _LABELS
-    if evidence_of(documents) != Evidence():
-        yield _DRIVERS
-    for reading in read:
-        kind, name = reading.document.kind, reading.document.name
-        if kind == "ResourceSlice":
-            yield _DRIVERS
-        elif kind and name and not reading.patch:
-            yield kind, name
-
-
-def _used(read: Iterable[Reading]) -> Iterator[Name]:
-    """What judgements about documents ask others for."""
-    for reading in read:
-        subject = reading.subject
-        yield _DRIVERS
-        for _, name in class_mappings(subject.value):
-            yield "DeviceClass", name
-        for request in subject.claim.alternatives if subject.claim else ():
-            yield "DeviceClass", request.device_class
-            if "adminAccess" in request.fields:
-                yield _LABELS
-        for pod in subject.pods:
-            for _, entry in pod.claims:
-                yield from ((kind, name) for field, kind in _FIELDS.items() if (name := text(entry.get(field))))
+def _used(reading: Reading) -> Iterator[Name]:
+    """What judgements about a document ask others for."""
+    subject = reading.subject
+    yield _DRIVERS
+    for _, name in class_mappings(subject.value):
+        yield "DeviceClass", name
+    for request in subject.claim.alternatives if subject.claim else ():
+        yield "DeviceClass", request.device_class
+        if "adminAccess" in request.fields:
+            yield _LABELS
+    for pod in subject.pods:
+        for _, entry in pod.claims:
+            yield from ((kind, name) for field, kind in _FIELDS.items() if (name := text(entry.get(field))))
 
 
 def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | None = None) -> Inputs:
@@ -212,7 +210,7 @@ def surrounded(inputs: Inputs, repositories: Repositories, render: Renderer | No
         own = (document for document in inputs.documents if os.path.abspath(document.file) in files)
         needed = _Needed(parts)
         needed.belonging(files)
-        needed.named(_used(readings(own, Kustomizations())))
+        needed.named(name for reading in readings(own, Kustomizations()) for name in _used(reading))
         around += [path for path in parts if path in needed.files and path not in files]
         undecided = [shown(path) for path, part in parts.items() if part.undecided and path not in files]
         found = replace(
@@ -250,17 +248,17 @@ class Others(Struct, frozen=True):
 
 def others_of(shares: Sequence[Mapping[str, Part]]) -> list[tuple[Others, Others]]:
     """What matters to each share of an input before and after it, by what the files of all shares define and use."""
-    parts = {path: part for share in shares for path, part in share.items()}
     found = []
     for number, share in enumerate(shares):
-        needed = _Needed(parts)
-        needed.named(name for part in share.values() for name in part.uses)
+        sides = shares[:number], shares[number + 1 :]
+        needed = _Needed({path: part for side in sides for other in side for path, part in other.items()})
+        needed.named({name for part in share.values() for name in part.uses})
         before, after = (
             Others(
                 [path for other in side for path in other if path in needed.files],
                 [path for other in side for path, part in other.items() if part.undecided],
             )
-            for side in (shares[:number], shares[number + 1 :])
+            for side in sides
         )
         found.append((before, after))
     return found
