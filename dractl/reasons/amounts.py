@@ -37,7 +37,8 @@ class AllNeedsUntainted(Tainted, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         number = sum(number for _, number in self.taints)
         tainted = f"{number} {'is' if number == 1 else 'are'} tainted: {self.listed()}"
-        return f"{self.who(names)} wants all {self.want} matching devices; {tainted}"
+        every = f"all {self.want} matching devices" if len(self.nodes) < 2 else "all matching devices of a node"
+        return f"{self.who(names)} wants {every}; {tainted}"
 
 
 class NotEnough(OfRequest, frozen=True, kw_only=True):

@@ -8,12 +8,12 @@ from dractl.cluster.devices import Holder
 from dractl.explain.answer import Reason
 from dractl.explain.shown import reason_of
 from dractl.model.names import RequestRef
-from dractl.reasons.amounts import NotEnoughTogether
+from dractl.reasons.amounts import AllNeedsUntainted, NotEnoughTogether
 from dractl.reasons.base import Cause, merge
 from dractl.reasons.claims import SchedulingGated
 from dractl.reasons.devices import DeviceInUse
 from dractl.reasons.nodes import NodeFilter
-from dractl.reasons.phrases import Names
+from dractl.reasons.phrases import Names, Scope
 from dractl.reasons.registry import REASONS
 from dractl.scheduler.rejection import LabelUnmet, NodeLabel
 
@@ -30,6 +30,17 @@ def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() ->
     assert far.key == near.key
     merged = merge(far, near)
     assert (merged.have, set(merged.nodes), merged.holders) == (3, {"a", "b"}, HELD)
+
+
+def test_mode_all_over_several_nodes_names_no_number_of_one_of_them() -> None:
+    """Of the three tainted devices two are on one node: "all 2 matching devices; 3 are tainted" would be nonsense."""
+
+    def said(*nodes: str, tainted: int) -> str:
+        taints = (("x:NoSchedule", tainted),)
+        return AllNeedsUntainted(request=GPU, want=2, have=0, nodes=nodes, taints=taints).sentence(Names(), Scope.ONE)
+
+    assert said("a", tainted=2).endswith("wants all 2 matching devices; 2 are tainted: x:NoSchedule ×2")
+    assert said("a", "b", tainted=3).endswith("wants all matching devices of a node; 3 are tainted: x:NoSchedule ×3")
 
 
 def test_a_cause_of_several_nodes_has_what_each_has_instead() -> None:
