@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dractl.probes.root import SysRoot
 from dractl.topology import cpulist
 from dractl.topology.machine import HugePages, NumaNode
+from dractl.topology.units import show_bytes
 
 _NODES = "sys/devices/system/node"
 _TOTAL = re.compile(r"MemTotal:\s*(\d+) kB")
@@ -19,6 +20,15 @@ def probe(root: SysRoot, online: frozenset[int], note: Callable[[str, str], None
     nodes = [_node(root, number, online, ids, note) for number in ids]
     _overlaps(nodes, note)
     return nodes
+
+
+def uncounted(nodes: list[NumaNode], total: int | None, note: Callable[[str, str], None]) -> None:
+    """Notes that the nodes lack a tenth or more of the machine's memory: a kernel can count what is added to a running
+    virtual machine in /proc/meminfo alone."""
+    known = [node.memory_bytes for node in nodes if node.memory_bytes is not None]
+    if total and known and len(known) == len(nodes) and sum(known) < total * 0.9:
+        counted, all_of_it = show_bytes(sum(known)), show_bytes(total)
+        note("numa", f"the NUMA nodes have {counted}, /proc/meminfo {all_of_it}: the node of the rest is unknown")
 
 
 def _node(

@@ -76,8 +76,10 @@ def probe(root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator 
     denied = root.denied
     if denied:
         note("permissions", f"{denied} files of /sys and /proc cannot be read by this user; root can")
+    host = _host(root)
+    numa.uncounted(nodes, host.memory_bytes, note)
     machine = Machine(
-        host=_host(root),
+        host=host,
         cpus=cpus,
         numa_nodes=tuple(nodes),
         pci_devices=tuple(devices),

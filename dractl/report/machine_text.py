@@ -1,6 +1,6 @@
 """Phrases shared by the reports of a machine: descriptions of a device, a link, a NUMA node, a fabric."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dractl.discovery.alignment import alignments, obstacles
 from dractl.discovery.publication import Publication, silence
@@ -9,7 +9,7 @@ from dractl.report.plain import plural
 from dractl.topology import cpulist
 from dractl.topology.complexes import complexes, is_data_direct
 from dractl.topology.fabric import cliques, meshes
-from dractl.topology.machine import Gpu, Machine, NumaNode, PciDevice
+from dractl.topology.machine import Gpu, Machine, MigProfile, NumaNode, PciDevice
 from dractl.topology.rails import rails
 from dractl.topology.units import show_bytes
 
@@ -71,9 +71,18 @@ def parts(device: PciDevice, gpu: Gpu | None, publication: Publication) -> list[
 
 
 def profiles(gpu: Gpu) -> str:
-    """The MIG profiles that the GPU offers, each with the number of its placements; empty if it has none."""
-    offered = [f"{profile.name} ×{len(profile.placements)}" for profile in gpu.mig_profiles if profile.placements]
+    """The MIG profiles that the GPU offers, each with how many fit at once; empty if it has none."""
+    offered = [f"{item.name} ×{_at_once(item, gpu.mig_profiles)}" for item in gpu.mig_profiles if item.placements]
     return f"MIG profiles: {', '.join(offered)}" if offered else ""
+
+
+def _at_once(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
+    """How many instances of a profile an empty GPU holds, as ``nvidia-smi mig -lgip`` counts them: a profile with
+    all media extensions (+me) has seven placements on an H100, whose one OFA engine only one instance can have."""
+    whole = max(offered, key=lambda item: item.slices)
+    engines = ("decoders", "encoders", "jpeg_engines", "ofa_engines")
+    parts: list[int] = [getattr(whole, name) // own for name in engines if (own := getattr(profile, name))]
+    return min(len(profile.placements), *parts)
 
 
 # --- devices -------------------------------------------------------------------------------------------------------

@@ -216,6 +216,19 @@ def test_a_tree_without_numa_cpu_or_pci_says_so(tmp_path: Path) -> None:
     assert {"cpu", "numa", "pci", "net"} <= {note.about for note in machine.notes}
 
 
+def test_memory_that_no_numa_node_counts_is_noted(tmp_path: Path) -> None:
+    # An H100 in a virtual machine whose memory was added while it ran: 4.464 of 125.9 GiB are node 0's.
+    node = tmp_path / "sys/devices/system/node/node0"
+    node.mkdir(parents=True)
+    (tmp_path / "proc").mkdir()
+    (node / "meminfo").write_text("Node 0 MemTotal:        4681200 kB\n")
+    (tmp_path / "proc/meminfo").write_text("MemTotal:       131981020 kB\n")
+    notes = [note.message for note in probes.read(tmp_path).notes if note.about == "numa"]
+    assert notes == ["the NUMA nodes have 4.464 GiB, /proc/meminfo 125.9 GiB: the node of the rest is unknown"]
+    (tmp_path / "proc/meminfo").write_text("MemTotal:       4681200 kB\n")
+    assert not [note for note in probes.read(tmp_path).notes if note.about == "numa"]
+
+
 def test_a_mounted_sys_alone_is_a_root_too(trees: dict[str, Path]) -> None:
     whole, sys_only = probes.read(trees["vmd"]), probes.read(trees["vmd"] / "sys")
     assert sys_only.pci_devices == whole.pci_devices
