@@ -26,6 +26,10 @@ _MOST_INPUT = 1 << 20  # bytes of standard input; an expression may have 10,240 
 Expression = Annotated[
     str, Argument(metavar="EXPRESSION|-", help="Expression; - for standard input.", show_default=False)
 ]
+Files = Annotated[
+    list[str] | None,
+    Argument(metavar="[FILE]...", help="Files to read devices from, short for --devices.", show_default=False),
+]
 Devices = Annotated[
     list[str] | None,
     Option("--devices", metavar="FILE|DIR|SNAPSHOT|local|cluster", help="Try it on these devices; repeatable."),
@@ -54,6 +58,7 @@ Output = Annotated[str, common.output_option(FORMATS)]
 
 def command(
     expression: Expression,
+    files: Files = None,
     devices: Devices = None,
     hardware: Hardware = None,
     driver_version: driver_options.DriverVersion = None,
@@ -80,7 +85,7 @@ def command(
     drivers = driver_options.names(driver)
     named = driver if drivers != ("all",) else None
     configured = driver_options.configured(named, driver_version, driver_option, hardware)
-    answer = _answer(text, target, devices or (), hardware or (), drivers, configured)
+    answer = _answer(text, target, [*(devices or ()), *(files or ())], hardware or (), drivers, configured)
     if common.kind_of(output) == "json":
         common.write_answer(cel_json.render(answer), output, printing.output_file)
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import yaml
 from msgspec import structs
-from typer import Exit, Option
+from typer import Argument, Exit, Option
 
 from dractl.cli import common, terminal
 from dractl.cli.node import From, SysfsRoot, read_node
@@ -41,6 +41,10 @@ FORMATS = ("tree", "matrix", "table", "json", "yaml", "svg", "html")
 _UNLIMITED = 10_000
 
 Output = Annotated[str, common.output_option(FORMATS)]
+File = Annotated[
+    Path | None,
+    Argument(metavar="[FILE|DIR]", help="A snapshot, an archive or a directory, short for --from or --root."),
+]
 Hardware = Annotated[
     str | None,
     Option("--hardware", metavar="SPEC", help="Show a described machine, such as dgx-h100; as in `dractl render`."),
@@ -81,6 +85,7 @@ Cluster = Annotated[
 
 
 def command(
+    file: File = None,
     output: Output = "tree",
     sysfs_root: SysfsRoot = None,
     snapshot: From = None,
@@ -99,6 +104,10 @@ def command(
     common.choose_output(output, FORMATS)
     modes = {"--diff": diff is not None, "--check": check, "--suggest": suggest is not None}
     _refuse_together([name for name, given in modes.items() if given])
+    if file is not None:
+        if sysfs_root is not None or snapshot is not None:
+            raise UsageError(f"{file} names a machine, as --root and --from do: give only one of them")
+        sysfs_root, snapshot = (file, None) if file.is_dir() else (None, file)
     if cluster and not check:
         raise UsageError("--cluster needs --check")
     if save is not None and (diff is not None or check):

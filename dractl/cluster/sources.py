@@ -1,6 +1,7 @@
 """The origin of objects: files, dumps and archives, this node's own devices, a live cluster."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from dractl.errors import InputError
 from dractl.manifests import Inputs, load
 from dractl.model.nearest import nearest_names
 
+_SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _ENDINGS = (".yaml", ".yml", ".json", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".zip")
 
 
@@ -33,7 +35,8 @@ class Sources(Struct, frozen=True):
 def sort_out(
     arguments: Sequence[str], files: Sequence[str], devices: Sequence[str], *, described: bool = False
 ) -> Sources:
-    """Tells names from files among the arguments: what exists, or ends like one, is a file."""
+    """Tells names from files among the arguments: what exists, or ends like one, is a file; and of all files those that
+    are snapshots of machines, which bring devices."""
     names: list[str] = []
     found = list(files)
     for argument in arguments:
@@ -43,7 +46,19 @@ def sort_out(
             found.append(argument)
         else:
             names.append(argument)
-    return Sources(tuple(names), tuple(found), tuple(devices), described)
+    machines = [path for path in found if _is_snapshot(path)]
+    others = tuple(path for path in found if path not in machines)
+    return Sources(tuple(names), others, (*devices, *machines), described)
+
+
+def _is_snapshot(path: str) -> bool:
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return _SCHEMA.match(file.read(256)) is not None
+    except OSError:
+        return False  # whoever reads it says why
 
 
 def read_files(paths: Sequence[str], *, stdin: bytes | None = None) -> Inputs:
@@ -78,17 +93,11 @@ def state_of(sources: Sources, *, namespace: str | None, stdin: bytes | None = N
     return ClusterState.from_documents(read_files(sources.files, stdin=stdin).documents, namespace=namespace)
 
 
-_SNAPSHOT = "dractl/machine/v1"
-
-
 def recognized(paths: Iterable[str]) -> str | None:
-    """What the files are that have no object of a cluster: empty, a snapshot of a machine, a report of ours; None for
-    anything else."""
+    """What the files are that have no object of a cluster: empty, a report of ours; None for anything else."""
     for path in paths:
         documents = [document.value for document in read_files([path]).documents] if path != "-" else []
         schemas = {str(value.get("schema")) for value in documents if isinstance(value, dict) and "schema" in value}
-        if _SNAPSHOT in schemas:
-            return f"{path} is a snapshot of a machine: --devices {path} takes the devices that it would publish"
         if schemas:
             return f"{path} is a report ({', '.join(sorted(schemas))}), not objects of a cluster"
         if not documents and path != "-":
