@@ -12,7 +12,7 @@ from dractl.lint.cache import Cache, digests_of, key_of
 from dractl.lint.finding import Report
 from dractl.lint.findings import Terms
 from dractl.lint.reading import readings
-from dractl.lint.repository import among, others_of, parts_of
+from dractl.lint.repository import among, names_of, others_of
 from dractl.lint.run import judge, report_of
 from dractl.lint.size import REPAYS_A_PROCESS, size
 from dractl.lint.workers import Team, can_fork
@@ -67,10 +67,10 @@ def _share(
     with without_collecting():
         inputs = completed(load_relevant(read))
         readable = list(readings(inputs.documents, kustomizations))
-    del read
-    if apart:
-        inputs, readable = among((yield parts_of(inputs, readable)), inputs, readable, kustomizations)
-    yield judge(inputs, readable, terms, kustomizations)
+        del read
+        if apart:
+            inputs, readable = among((yield names_of(inputs, readable)), inputs, readable, kustomizations)
+        yield judge(inputs, readable, terms, kustomizations)
 
 
 def _shares(entries: Entries, processes: int) -> list[Entries]:

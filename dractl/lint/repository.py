@@ -7,10 +7,11 @@ the next.
 import os
 import time
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 
 import msgspec
 from msgspec import Struct
@@ -149,36 +150,44 @@ def _part(path: str, state: tuple[int, int, int], kustomizations: Kustomizations
     if not relevant:
         return Part(state, parts=parts, affix=affix)
     inputs = load_readable([path], changed_files=True, render=lambda _: Rendered(None))
-    found = parts_of(inputs, readings(inputs.documents, kustomizations)).get(path)
-    found = found or Part(state)
-    return replace(found, state=state, parts=parts, affix=affix)
+    names = names_of(inputs, readings(inputs.documents, kustomizations))
+    return Part(state, tuple(names.defined), tuple(names.used), parts, bool(names.undecided), affix)
 
 
-def parts_of(inputs: Inputs, readable: Iterable[Reading]) -> dict[str, Part]:
-    """What the files of an input define and use, by their names; prose defines nothing for others."""
-    defined: defaultdict[str, set[Name]] = defaultdict(set)
-    used: defaultdict[str, set[Name]] = defaultdict(set)
-    for document in inputs.documents:
-        if tells_labels(document):
-            defined[document.file].add(_LABELS)
-        if evidence_of([document]) != NOTHING:
-            defined[document.file].add(_DRIVERS)
+class Names(Struct, frozen=True):
+    """The names that an input defines, with their files, and those that it uses. ``through``: what the files that
+    define something use, since who uses their objects asks for that, too. ``undecided`` as in :class:`Part`."""
+
+    defined: Mapping[Name, Collection[str]]
+    used: Collection[Name]
+    through: Mapping[str, Collection[Name]]
+    undecided: Sequence[str]
+
+
+def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
+    """The names in an input; prose defines nothing for others."""
+    defined: defaultdict[Name, dict[str, None]] = defaultdict(dict)  # with files in order, each once
+    used: defaultdict[str, list[Name]] = defaultdict(list)
+    for file, documents in groupby(inputs.documents, attrgetter("file")):
+        if file.endswith(SUFFIXES):
+            continue
+        together = list(documents)
+        if any(map(tells_labels, together)):
+            defined[_LABELS][file] = None
+        if evidence_of(together) != NOTHING:
+            defined[_DRIVERS][file] = None
     for reading in readable:
         document = reading.document
-        used[document.file].update(_used(reading))
+        used[document.file] += _used(reading)
+        if document.file.endswith(SUFFIXES):
+            continue
         if document.kind == "ResourceSlice":
-            defined[document.file].add(_DRIVERS)
+            defined[_DRIVERS][document.file] = None
         elif document.kind in _USABLE and document.name and not reading.patch:
-            defined[document.file].add((document.kind, document.name))
-    return {
-        file: Part(
-            (0, 0, 0),
-            () if file.endswith(SUFFIXES) else tuple(sorted(defined[file])),
-            tuple(sorted(used[file])),
-            undecided=file in inputs.undecided,
-        )
-        for file in inputs.digests
-    }
+            defined[document.kind, document.name][document.file] = None
+    defining = {file for files in defined.values() for file in files}
+    through = {file: used[file] for file in inputs.digests if file in defining}
+    return Names(defined, {name for names in used.values() for name in names}, through, inputs.undecided)
 
 
 def _used(reading: Reading) -> Iterator[Name]:
@@ -246,22 +255,25 @@ class Others(Struct, frozen=True):
     undecided: Sequence[str]
 
 
-def others_of(shares: Sequence[Mapping[str, Part]]) -> list[tuple[Others, Others]]:
-    """What matters to each share of an input before and after it, by what the files of all shares define and use."""
-    found = []
-    for number, share in enumerate(shares):
-        sides = shares[:number], shares[number + 1 :]
-        needed = _Needed({path: part for side in sides for other in side for path, part in other.items()})
-        needed.named({name for part in share.values() for name in part.uses})
-        before, after = (
-            Others(
-                [path for other in side for path in other if path in needed.files],
-                [path for other in side for path, part in other.items() if part.undecided],
-            )
-            for side in sides
-        )
-        found.append((before, after))
-    return found
+def others_of(shares: Sequence[Names]) -> list[tuple[Others, Others]]:
+    """What matters to each share of an input before and after it, by the names in all shares."""
+    return [(_others(share, shares[:at]), _others(share, shares[at + 1 :])) for at, share in enumerate(shares)]
+
+
+def _others(share: Names, side: Sequence[Names]) -> Others:
+    found: set[str] = set()
+    seen: set[Name] = set()
+    open_ = list(share.used)
+    while open_:
+        name = open_.pop()
+        if name not in seen:
+            seen.add(name)
+            for other in side:
+                files = other.defined.get(name, ())
+                found.update(files)
+                open_ += (used for file in files for used in other.through[file])
+    files = [file for other in side for file in other.through if file in found]
+    return Others(files, [file for other in side for file in other.undecided])
 
 
 def among(

@@ -183,7 +183,9 @@ class _Walker:
                     and not self._skips(relative, entry.path)
                     and (hides is None or not hides(entry.path))
                 ):
-                    yield from self._file(entry)
+                    item = self._file(entry)
+                    if item is not None:
+                        yield item
             stack.extend(reversed(folders))
 
     def excludes(self, path: str) -> bool:
@@ -197,21 +199,18 @@ class _Walker:
         below = not os.path.isabs(from_here) and not from_here.startswith("..")
         return self._excluded(relative) or (below and self._excluded(from_here))
 
-    def _file(self, entry: os.DirEntry[str]) -> Iterator[Entry | Skipped]:
+    def _file(self, entry: os.DirEntry[str]) -> Entry | Skipped | None:
         try:
             status = entry.stat()
         except OSError as error:
-            yield _gone(entry.path, error)
-            return
+            return _gone(entry.path, error)
         if not stat.S_ISREG(status.st_mode):
-            yield Skipped(entry.path, "not a regular file")
-        elif self.first_time(status):
-            if status.st_size > MAX_FILE:
-                yield Skipped(
-                    entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the file or folder that matters"
-                )
-            else:
-                yield Entry(entry.path, status=status)
+            return Skipped(entry.path, "not a regular file")
+        if not self.first_time(status):
+            return None
+        if status.st_size > MAX_FILE:
+            return Skipped(entry.path, f"larger than {MAX_FILE // 2**20} MiB", "name the file or folder that matters")
+        return Entry(entry.path, status=status)
 
 
 def _content(entry: Entry) -> Content | Skipped:

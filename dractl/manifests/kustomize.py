@@ -33,7 +33,7 @@ def shown(path: str) -> str:
 
 def is_kustomization(path: str) -> bool:
     """True if a file is a kustomization, by its name."""
-    return os.path.basename(path) in NAMES
+    return path.endswith(NAMES) and os.path.basename(path) in NAMES
 
 
 class Kustomization(Struct, frozen=True):
