@@ -124,7 +124,11 @@ class ConstraintConflict(OfRequests, frozen=True, kw_only=True):
             return f"{self.constraint} over {over}: {self.want} different values wanted, {there}"
         short = (self.attribute or "").rpartition("/")[2]
         free = "free " if self.devices and self.exists else ""
-        wants = " and ".join(f"{number} {free}{request}" for request, number in self.counts)
+        wanted: dict[str, list[str]] = {}  # by request: its alternatives exclude each other
+        for request, number in self.counts:
+            wanted.setdefault(request.partition("/")[0], []).append(f"{number} {free}{request}")
+        each = [" or ".join(alternatives) for alternatives in wanted.values()]
+        wants = (" and " if len(each) == len(self.counts) else ", and ").join(each)
         wants = wants or f"{free}{names.among(self.requests)}"
         # A PCIe root or a NUMA node is a place that has devices; other attributes are values that devices share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
