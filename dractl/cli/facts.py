@@ -53,12 +53,12 @@ def command(
     read = sys.stdin.buffer.read() if "-" in (files or ()) else None
     documents = load(files, stdin=read, relevant_only=False).documents if files else ()
     objects: list[Mapping[str, Any]] = [document.value for document in documents]
-    release = None
+    release, unread = None, []
     if cluster:
         live = _live(context, kubeconfig)
         objects += [value for kind in live.kinds for value in live.all(kind).values()]
-        release = live.release
-    said = summary(facts.current(), _day(as_of), objects, release, caveat(release))
+        release, unread = live.release, live.rights.as_json()
+    said = summary(facts.current(), _day(as_of), objects, release, caveat(release), unread)
     if common.kind_of(output) == "json":
         text = json.dumps(said.to_json(), indent=1, ensure_ascii=False)
     else:

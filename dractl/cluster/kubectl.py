@@ -31,11 +31,12 @@ _AT_ONCE = 6
 _PATIENCE = 3  # seconds after which it is told what a kubectl says that still runs
 _LONGEST = 1 << 16  # bytes of its standard error
 _SHORT = 240  # characters of an error that are shown whole
-_WRAPPED = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
+WRAPPED = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
 _REACHABLE = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
 _REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
 _LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
+_FAILED = 1  # k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
 
@@ -71,9 +72,10 @@ class Result(Struct, frozen=True):
     @property
     def refused(self) -> frozenset[str]:
         """The resources (plural, without their group) that the API server refused to list, if that is all that failed;
-        kubectl has printed the others."""
-        found = [_REFUSED.search(line) for line in _lines(self.errors)]
-        if self.code == 0 or not all(found):
+        kubectl has printed the others, and a login helper may have said something beside."""
+        lines = _lines(self.errors)
+        found = [_REFUSED.search(line) for line in lines if line.startswith(_ERRORS)]
+        if self.code != _FAILED or not all(found) or any(line.startswith(_CRASHES) for line in lines):
             return frozenset()
         return frozenset(match["resource"] for match in found if match is not None)
 
@@ -118,7 +120,9 @@ def run(
                 _end(process)
                 raise _no_answer(_written(errors), limit) from None
             output.seek(0)
-            return Result(process.returncode, output.read(), _written(errors))
+            said = _written(errors)
+            hidden = process.returncode == 0 and any(line.startswith(_SERVER) for line in _lines(said))  # by a wrapper
+            return Result(_FAILED if hidden else process.returncode, output.read(), said)
 
     with _termination_raises(), ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
@@ -206,8 +210,9 @@ def get_command(resources: str, scope: str | None = None, *options: str) -> list
     return ["get", resources, *where, "-o", "json", *_LIMITS, *options]
 
 
-def items(resources: str, result: Result) -> list[dict[str, Any]]:
-    """The objects that a ``get`` printed. Raises InputError if they are not a whole list."""
+def items(resources: str, result: Result, kinds: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The objects that a ``get`` printed. Raises InputError if they are not a whole list, or not of ``kinds``, where
+    these are known."""
     if not result.output.strip():
         return []  # nothing found
     try:
@@ -221,13 +226,22 @@ def items(resources: str, result: Result) -> list[dict[str, Any]]:
         raise InputError(
             f"kubectl get {resources} did not print a list of objects, but {what[:_SHORT]}"
             + ("" if isinstance(listed, list) else ", without a list of items"),
-            hint=_WRAPPED,
+            hint=WRAPPED,
         )
-    if not all(isinstance(item, dict) and isinstance(item.get("kind"), str) for item in listed):
-        raise InputError(f"kubectl get {resources} printed a list with items that are no objects", hint=_WRAPPED)
+    if not all(map(_is_object, listed)):
+        raise InputError(f"kubectl get {resources} printed a list with items that are no objects", hint=WRAPPED)
+    printed = [item["kind"] for item in listed] + [of for of in (kind.removesuffix("List"),) if of]
+    foreign = next((one for one in printed if kinds and one not in kinds), None)
+    if foreign is not None:
+        raise InputError(f"kubectl get {resources} printed a list of kind {foreign[:_SHORT]}", hint=WRAPPED)
     if not whole_list(found):
-        raise InputError(f"kubectl get {resources} printed only a part of the list (metadata.continue)", hint=_WRAPPED)
+        raise InputError(f"kubectl get {resources} printed only a part of the list (metadata.continue)", hint=WRAPPED)
     return listed
+
+
+def _is_object(item: Any) -> bool:
+    metadata = item.get("metadata") if isinstance(item, dict) else None
+    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and isinstance(item.get("kind"), str)
 
 
 def whole_list(value: dict[str, Any]) -> bool:
@@ -257,7 +271,7 @@ def served(group: str, version: str) -> frozenset[str]:
         raise InputError(f"kubectl get --raw did not print JSON: {error}") from error
     resources = found.get("resources") if isinstance(found, dict) else None
     if not isinstance(resources, list) or not all(isinstance(item, dict) for item in resources):
-        raise InputError(f"kubectl get --raw did not print what is served in {group}/{version}", hint=_WRAPPED)
+        raise InputError(f"kubectl get --raw did not print what is served in {group}/{version}", hint=WRAPPED)
     return frozenset(str(item.get("name")) for item in resources)
 
 
@@ -342,5 +356,6 @@ def _signal(number: int) -> str:
 
 _TITLE = re.compile(r"<title>(?P<title>[^<]{1,120})", re.IGNORECASE)
 _CRASHES = ("panic:", "fatal error:", "runtime:", "Segmentation fault")  # the Go runtime; stacks follow
-_ERRORS = ("error: ", "Error from server", "Error: ", "Unable to connect")  # k8s.io/kubectl pkg/cmd/util/helpers.go
+_SERVER = "Error from server"
+_ERRORS = ("error: ", _SERVER, "Error: ", "Unable to connect")  # k8s.io/kubectl pkg/cmd/util/helpers.go
 _USAGE = ("See 'kubectl", "Usage:", "Examples:", "Options:")

@@ -57,6 +57,11 @@ class _Call(Struct, frozen=True):
     resources: tuple[_Resource, ...]
     options: tuple[str, ...] = ()
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of what it prints."""
+        return frozenset(resource.kind for resource in self.resources)
+
 
 _OTHER_PODS = "pods of other namespaces: what they use on a node is not counted"
 _PODS = "pods: what they use on a node is not counted"
@@ -106,6 +111,7 @@ _SPOKEN_OF = VITAL | {"Pod", "ResourceClaimTemplate", "DeviceTaintRule"}
 _VERSION = ("version", "-o", "json")
 # The namespace of the context, and the program that logs in, if there is one.
 _CONFIGURED = ("config", "view", "--minify", "-o", 'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}')
+_LONG = 100  # characters of a version
 _GENERATIONS = 4  # of owners between a workload and its pods: RayJob, RayCluster; CronJob, Job
 
 
@@ -132,7 +138,11 @@ def read(
     began = time.time()
     calls = [kubectl.get_command(",".join(r.name for r in call.resources), None, *call.options) for call in _CALLS]
     (configured,) = kubectl.run(login, _CONFIGURED, tell=tell)
+    if configured.code < 0:  # another code: there may be none, as in a pod
+        raise kubectl.failed("read the kubeconfig", configured)
     own_namespace, _, program = (part.strip() for part in configured.output.decode(errors="replace").partition("\n"))
+    if own_namespace and not nameable(own_namespace):
+        raise InputError(f"kubectl config view printed {own_namespace[:80]!r} as the namespace", hint=kubectl.WRAPPED)
     alone = 1 if program else 0  # it asks for a login once, and not in each call
     commands = [_VERSION, *calls]
     first = kubectl.run(login, *commands[:alone], tell=tell)
@@ -237,13 +247,13 @@ class _Reading(Struct, frozen=True):
             return
         for kind in ("Pod", "ResourceClaim"):
             self.kinds[kind] = {}
-        self._add(kubectl.items("pods", result))
+        self._add(kubectl.items("pods", result, ("Pod", "ResourceClaim")))
         torn = self._torn()
         if not torn:
             return
         (result,) = kubectl.run(self.login, kubectl.get_command(names[0]))
         if result.code == 0:
-            there = {text_at(pod, "metadata", "uid") for pod in kubectl.items("pods", result)}
+            there = {text_at(pod, "metadata", "uid") for pod in kubectl.items("pods", result, ("Pod",))}
             for key in torn:
                 if text_at(self.kinds["Pod"][key], "metadata", "uid") not in there:
                     del self.kinds["Pod"][key]
@@ -267,7 +277,7 @@ class _Reading(Struct, frozen=True):
         """Adds what one call printed, and returns what is to be read in one namespace. If it failed for another reason
         than that something is forbidden, asks for each of its resources alone to learn which."""
         if result.code == 0 or result.refused:
-            self._add(kubectl.items(call.resources[0].plural, result))
+            self._add(kubectl.items(call.resources[0].plural, result, call.kinds))
             if result.refused:
                 self.users.append(result.user)
             refused = [resource for resource in call.resources if resource.plural in result.refused]
@@ -287,7 +297,7 @@ class _Reading(Struct, frozen=True):
     def _take_narrow(self, call: _Call, result: Result) -> None:
         if result.code != 0 and not result.refused:
             raise kubectl.failed(f"read {call.resources[0].plural} in namespace {self.namespace}", result)
-        self._add(kubectl.items(call.resources[0].plural, result))
+        self._add(kubectl.items(call.resources[0].plural, result, call.kinds))
         self._refuse(resource for resource in call.resources if resource.plural in result.refused)
         self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
 
@@ -322,7 +332,7 @@ class _Reading(Struct, frozen=True):
             return []
         if result.code != 0:
             raise kubectl.failed(f"read {resource.partition('.')[0]}", result)
-        found = kubectl.items(resource, result)
+        found = kubectl.items(resource, result, (kind,) if kind else ())
         if kind:
             self.kinds.setdefault(kind, {})
         self._add(found)
@@ -360,8 +370,8 @@ def _release(output: bytes) -> str | None:
         server = at(json.loads(output), "serverVersion")
     except (ValueError, RecursionError):
         return None
-    major, minor = text_at(server, "major"), re.match(r"\d+", text_at(server, "minor"))
-    if not major.isdigit() or minor is None:
+    major, minor = text_at(server, "major"), re.match(r"\d{1,4}(?!\d)", text_at(server, "minor"), re.ASCII)
+    if re.fullmatch(r"\d{1,4}", major, re.ASCII) is None or minor is None:
         return None
     version, named = text_at(server, "gitVersion").removeprefix("v"), f"{major}.{minor[0]}"
-    return version if version.startswith(f"{named}.") else named
+    return version if version.startswith(f"{named}.") and nameable(version) and len(version) <= _LONG else named

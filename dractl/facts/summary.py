@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
@@ -14,7 +15,6 @@ from dractl.facts.kubernetes import kubernetes
 from dractl.facts.seen import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from dractl.facts.pack import Pack
@@ -51,7 +51,8 @@ class ComingLine(Struct, frozen=True):
 
 class Summary(Struct, frozen=True):
     """``origin``: built in, dractl-facts, or what ``--facts`` names. ``seen`` is what slices have and the pack lacks,
-    ``cluster`` the release of Kubernetes that runs, ``caveat`` what its rules are."""
+    ``cluster`` the release of Kubernetes that runs, ``caveat`` what its rules are, ``unread`` the resources of the
+    cluster that may not be read: what runs may be newer than is seen."""
 
     version: str
     date: str
@@ -65,6 +66,7 @@ class Summary(Struct, frozen=True):
     seen: tuple[str, ...] = ()
     cluster: str = ""
     caveat: str = ""
+    unread: Sequence[Mapping[str, str]] = ()
 
     @property
     def title(self) -> str:
@@ -77,10 +79,15 @@ class Summary(Struct, frozen=True):
 
 
 def summary(
-    pack: Pack, today: date, objects: Sequence[Mapping[str, Any]], cluster: str | None = None, caveat: str | None = None
+    pack: Pack,
+    today: date,
+    objects: Sequence[Mapping[str, Any]],
+    cluster: str | None = None,
+    caveat: str | None = None,
+    unread: Sequence[Mapping[str, str]] = (),
 ) -> Summary:
     """What a pack knows on a day, beside what objects tell of the drivers that run. ``cluster`` is the release that
-    runs, with the ``caveat`` about its rules."""
+    runs, with the ``caveat`` about its rules, ``unread`` what may not be read of it."""
     running = versions(objects)
     return Summary(
         pack.head.version,
@@ -95,6 +102,7 @@ def summary(
         differences(objects),
         cluster or "",
         caveat or "",
+        unread,
     )
 
 

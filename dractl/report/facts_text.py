@@ -1,5 +1,7 @@
 """``dractl facts`` as text."""
 
+from collections.abc import Mapping
+
 from dractl.facts.check import OLD
 from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES
@@ -9,7 +11,10 @@ from dractl.report.canvas import Canvas
 def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
     """The pack, a line a driver, and what is old; ``every``: each old part."""
     wide = max(len(line.name) for line in said.drivers)
-    lines = [said.title, ""]
+    lines = [said.title]
+    if said.unread:
+        lines += [f"not compared, as it may not be read: {', '.join(map(_unread, said.unread))}"]
+    lines += [""]
     lines += [f"{line.name:<{wide}}  {_known(line)}" for line in said.drivers]
     alpha = "".join(f", the last as of {PREVIEWS[name].tag}" for name in RELEASES[-1:] if name in PREVIEWS)
     lines += ["", f"Kubernetes: rules of {RELEASES[0]} to {RELEASES[-1]}{alpha}"]
@@ -21,6 +26,10 @@ def render(said: Summary, canvas: Canvas, *, every: bool) -> str:
         lines += ["", f"Older than {OLD} days: {len(said.old)}" + ("" if every else "; -v lists them")]
         lines += [f"  {part.part}: {part.days} days" for part in said.old] if every else []
     return canvas.plain("\n".join(lines))
+
+
+def _unread(one: Mapping[str, str]) -> str:
+    return one["resource"] + (f" outside of namespace {one['namespace']}" if "namespace" in one else "")
 
 
 def _known(line: DriverLine) -> str:

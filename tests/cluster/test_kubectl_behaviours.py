@@ -87,6 +87,9 @@ def told(plural: str, where: str = "at the cluster scope") -> str:
     )
 
 
+TIMEOUT = "Error from server (Timeout): the server was unable to return a response in the time allotted"
+
+
 def forbidden(kind: str, *, own: bool = False) -> str:
     """403 for a kind; with ``own`` only outside of namespace ml. kubectl prints the others of the call."""
     pattern, held = next(pair for pair in CALLS.items() if kind in pair[1])
@@ -281,6 +284,50 @@ BEHAVIOURS = [
     same(
         "first page", prints(listed(*of("Node"), metadata={"continue": "abc"})), "nodes printed only a part of the list"
     ),
+    same(
+        "another kind's list",
+        case("*'get '*", json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": of("Node")})),
+        "printed a list of kind Node",
+    ),
+    same(
+        "another kind's empty list",
+        case("*'get '*", '{"apiVersion": "v1", "kind": "EventList", "items": []}'),
+        "printed a list of kind Event",
+    ),
+    same("objects of another kind", case("*'get resourceslices.'*", listed(*of("Pod"))), "printed a list of kind Pod"),
+    same(
+        "an object without a name",
+        prints(listed({"apiVersion": "v1", "kind": "Pod", "metadata": None})),
+        "nodes printed a list with items that are no objects",
+    ),
+    same(
+        "time-out in the middle, exit code 0",
+        case("*'get nodes,'*", listed(*of("Node")), TIMEOUT) + case("*'get pods.'*|*'get pods '*", "", TIMEOUT),
+        "cannot read pods: .*in the time allotted",
+    ),
+    same(
+        "killed after a refusal",
+        f"  *'get nodes,'*|*'get pods '*) printf '%s\\n' {shlex.quote(told('pods'))} >&2; kill -9 $$;;\n",
+        r"cannot read pods: it was ended by signal 9 \(SIGKILL\)",
+    ),
+    same("config killed", "  *'config view'*) kill -9 $$;;\n", "cannot read the kubeconfig: it was ended by signal 9"),
+    same("config a page", case("*'config view'*", "<html>sign in</html>"), "'<html>sign in</html>' as the namespace"),
+    same("config with colours", case("*'config view'*", "\x1b[31mml"), r"\\x1b\[31mml' as the namespace"),
+    Behaviour(
+        "pods forbidden, and a login helper warns",
+        case("*'get nodes,'*", listed(*of("Node")), f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}", 1)
+        + case("*'get pods'*", "", f"WARNING: the gcp auth plugin is deprecated\n{told('pods')}", 1),
+        Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
+        Says(0, "not allowed to read pods: what they use on a node is not counted"),
+        Says(0, "not allowed to read pods: what they use on a node is not counted"),
+    ),
+    Behaviour(
+        "pods forbidden, exit code 0",
+        case("*'get nodes,'*", listed(*of("Node")), told("pods")) + case("*'get pods'*", "", told("pods")),
+        Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
+        Says(0, "not allowed to read pods: what they use on a node is not counted"),
+        Says(0, "not allowed to read pods: what they use on a node is not counted"),
+    ),
     Behaviour(
         "pods forbidden",
         forbidden("Pod"),
@@ -387,6 +434,20 @@ BEHAVIOURS = [
         Says(0, "the cluster's version cannot be read: the rules of 1.37 are used"),
         Says(0, "the cluster's version cannot be read: the rules of 1.37 are used"),
         Says(0, "the cluster's version cannot be read: the rules of 1.37 are used"),
+    ),
+    Behaviour(
+        "version endless",
+        case("version*", json.dumps({"serverVersion": {"major": "1", "minor": "9" * 5000}})),
+        Says(0, "the cluster's version cannot be read: the rules of 1.37 are used"),
+        Says(0, "the cluster's version cannot be read: the rules of 1.37 are used"),
+        Says(0, "the cluster's version cannot be read: the rules of 1.37 are used"),
+    ),
+    Behaviour(
+        "version with colours",
+        case("version*", json.dumps({"serverVersion": {"major": "1", "minor": "36", "gitVersion": "v1.36.\x1b[31m"}})),
+        FITS,
+        LISTS,
+        COUNTS,
     ),
     Behaviour(
         "newer",
@@ -552,6 +613,21 @@ def test_all_pods_were_not_read_where_one_namespace_was(
     assert "pods may not be read outside of namespace ml" in capsys.readouterr().out
     assert main(["explain", "--isolated", "-n", "ml"]) == 0
     assert "nothing is pending in namespace ml" in capsys.readouterr().out
+
+
+def test_facts_say_what_was_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, same("", forbidden("ResourceSlice") + forbidden("Pod", own=True), ""), monkeypatch)
+    assert main(["facts", "--cluster"]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("facts ")
+    assert second == (
+        "not compared, as it may not be read: resourceslices.resource.k8s.io, pods outside of namespace ml"
+    )
+    assert main(["facts", "--cluster", "-o", "json"]) == 0
+    unread = json.loads(capsys.readouterr().out)["unread"]
+    assert unread == [{"resource": "resourceslices.resource.k8s.io"}, {"resource": "pods", "namespace": "ml"}]
 
 
 def test_what_else_was_not_read_is_said_beside(
