@@ -7,9 +7,10 @@ from typing import Any
 
 from dractl.drivers import nvidia_start
 from dractl.drivers.agent import shared, steps
+from dractl.drivers.nvidia_devices import product
 from dractl.drivers.profile import Inventory, Known, Options, one_slice
 from dractl.drivers.standard import pcie_root
-from dractl.drivers.values import binary_quantity, typed, version
+from dractl.drivers.values import binary_quantity, typed
 from dractl.topology.machine import Gpu, Machine
 
 NAME = "hami-core-gpu.project-hami.io"
@@ -34,19 +35,13 @@ PROFILE = _Hami(NAME)
 
 
 def _device(gpu: Gpu, machine: Machine) -> dict[str, Any]:
-    nvidia = machine.nvidia
     pci = machine.pci.get(gpu.bdf) if gpu.bdf is not None else None
     domain, _, rest = (gpu.bdf or "").partition(":")
     found = {
         "type": "hami-gpu",
         "uuid": gpu.uuid,
         "minor": gpu.minor,
-        "productName": gpu.name,
-        "brand": gpu.brand,
-        "architecture": gpu.architecture,
-        "cudaComputeCapability": version(gpu.cuda_compute_capability),
-        "driverVersion": version(gpu.driver_version or (nvidia.driver_version if nvidia else None)),
-        "cudaDriverVersion": version(nvidia.cuda_driver_version if nvidia else None),
+        **product(gpu, machine),
         "pcieBusID": f"{int(domain, 16):08x}:{rest}" if rest else None,
         **pcie_root(pci),
     }

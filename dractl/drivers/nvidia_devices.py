@@ -43,6 +43,11 @@ def fabric_manager(gpu: Gpu | None, options: Options) -> dict[str, Any]:
 
 def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) -> dict[str, Any]:
     """Attributes that full GPUs and MIG devices share."""
+    return {**product(gpu, machine), "addressingMode": gpu.addressing_mode, **place(str(gpu.bdf), pci, options)}
+
+
+def product(gpu: Gpu, machine: Machine) -> dict[str, Any]:
+    """What a GPU and its software are, in the words that HAMi's driver shares."""
     nvidia = machine.nvidia
     return {
         "productName": gpu.name,
@@ -51,8 +56,6 @@ def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) 
         "cudaComputeCapability": version(gpu.cuda_compute_capability),
         "driverVersion": version(gpu.driver_version or (nvidia.driver_version if nvidia else None)),
         "cudaDriverVersion": version(nvidia.cuda_driver_version if nvidia else None),
-        "addressingMode": gpu.addressing_mode,
-        **place(str(gpu.bdf), pci, options),
     }
 
 

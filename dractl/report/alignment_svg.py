@@ -15,7 +15,7 @@ _WIDTH = 2 * _BOX + _GAP
 
 def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> str:
     """The panels beside each other, each with a title. ``alone``: the file has no page with colours around it."""
-    height = max(_height(found) for _, found in panels)
+    height = _HEAD + max(len(side) for _, found in panels for side in _sides(found)) * _ROW + _PAD
     width = len(panels) * (_WIDTH + 3 * _PAD) - _PAD
     style = f":root {{ {PALETTE} }}" if alone else ""
     parts = [_panel(title, found, number * (_WIDTH + 3 * _PAD) + _PAD) for number, (title, found) in enumerate(panels)]
@@ -26,10 +26,6 @@ def render(panels: Sequence[tuple[str, Alignment]], *, alone: bool = True) -> st
         f'<svg xmlns="http://www.w3.org/2000/svg"{size} {box} role="img" font-family=\'{FONT}\' font-size="12">'
         f"<style>{style}</style>{back}{''.join(parts)}</svg>"
     )
-
-
-def _height(found: Alignment) -> int:
-    return _HEAD + max(map(len, _sides(found))) * _ROW + _PAD
 
 
 def _sides(found: Alignment) -> tuple[list[str], list[str]]:
