@@ -235,7 +235,7 @@ def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     """The subject, how long it has waited, and its claims; the release on the right."""
-    waits = " ".join(filter(None, (e.phase, age(e.age, now))))
+    waits = printable(" ".join(filter(None, (e.phase, age(e.age, now)))))
     head = f"{e.title}  {waits}".rstrip()
     claims = ", ".join(_claim(e, name) for name in e.subject.pod_claims)
     told = f"claim {claims}" if claims else ""
