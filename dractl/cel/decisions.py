@@ -64,7 +64,7 @@ def _first(trace: Trace, value: bool) -> Trace:
 
 
 def _seen(trace: Trace, lookups: Iterable[Lookup]) -> tuple[Seen, ...]:
-    named = {(found.start, found.end): found for found in lookups if found.name is not None}
+    named = {found.span: found for found in lookups if found.name is not None}
     found: dict[str, Seen] = {}
     for part in _walk(trace):
         lookup = named.get((part.start, part.end))

@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
 from dractl.cel.spans import Spans
-from dractl.cel.tokens import Token, brackets, tokenize
+from dractl.cel.tokens import Part, Token, brackets, tokenize
 
 _MAPS = ("attributes", "capacity")
 _INDEXING = ("_[_]", "_[?_]", "_?._")
 
 
-class Lookup(Struct, frozen=True):
+class Lookup(Part, frozen=True):
     """A lookup such as ``device.attributes["domain"].name``, and its place. All places are code points.
 
     ``start`` and ``end`` enclose the whole lookup; ``domain_start`` and ``name_start`` are where the names themselves
@@ -28,8 +28,6 @@ class Lookup(Struct, frozen=True):
     kind: str
     domain: str
     name: str | None
-    start: int
-    end: int
     domain_start: int
     name_start: int
     optional: bool = False
@@ -41,19 +39,19 @@ class Lookup(Struct, frozen=True):
         return self.domain if self.name is None else f"{self.domain}/{self.name}"
 
     @property
-    def name_end(self) -> int:
-        return self.name_start + len(self.name or "")
+    def name_span(self) -> tuple[int, int]:
+        return self.name_start, self.name_start + len(self.name or "")
 
     @property
-    def domain_end(self) -> int:
-        return self.domain_start + len(self.domain)
+    def domain_span(self) -> tuple[int, int]:
+        return self.domain_start, self.domain_start + len(self.domain)
 
 
 def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
     """Every lookup whose domain is a literal, in the order of the source; through the variables of ``cel.bind`` too."""
     finder = _Finder(spans)
     finder.visit(root, {})
-    return tuple(sorted(finder.found.values(), key=lambda found: (found.start, found.end)))
+    return tuple(sorted(finder.found.values(), key=lambda found: found.span))
 
 
 class _Place(Struct, frozen=True):
@@ -88,16 +86,8 @@ class _Finder:
         optional: bool = False,
         tested: bool = False,
     ) -> None:
-        found = Lookup(
-            place.kind,
-            place.domain or "",
-            name,
-            *span,
-            place.domain_start,
-            name_start,
-            optional or place.optional,
-            tested,
-        )
+        optional = optional or place.optional
+        found = Lookup(*span, place.kind, place.domain or "", name, place.domain_start, name_start, optional, tested)
         self.found[*span, found.full_name] = found
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
@@ -181,11 +171,11 @@ def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Looku
         if text(i - 2) == "has" and text(i - 1) == "(" and closing.get(tokens[i - 1].start, -1) == end:
             tested, start, end = True, tokens[i - 2].start, end + 1
         yield Lookup(
+            start,
+            end,
             text(i + 2),
             domain.content or "",
             name.text if name and name.kind == "name" else name.content if name else None,
-            start,
-            end,
             domain.content_start,
             name.content_start if name else end,
             optional,

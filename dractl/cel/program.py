@@ -155,7 +155,7 @@ class Program:
     def conjuncts(self) -> tuple[Excerpt, ...]:
         """The conditions that must all hold; the whole expression if it does not compile."""
         if self.checked is None:
-            return (Excerpt(self.text, 0, len(self.text)),)
+            return (Excerpt(0, len(self.text), self.text),)
         return conditions.conjuncts(self.checked.root, self.spans)
 
     @cached_property

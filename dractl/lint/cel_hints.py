@@ -86,10 +86,10 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
     tokens = tokenize(written)
     if any(issue.is_assignment for issue in issues):
         assigned = [token for token in tokens if token.kind == "operator" and token.text == "="]
-        return ((assigned[0].start, assigned[0].end, "=="),) if len(assigned) == 1 else ()
+        return ((*assigned[0].span, "=="),) if len(assigned) == 1 else ()
     if any("yntax error" in issue.message for issue in issues):
         words = ((token, _WORDS.get(token.text.lower(), "")) for token in tokens if token.kind == "name")
-        return tuple((token.start, token.end, text) for token, text in words if text and "(" not in text)
+        return tuple((*token.span, text) for token, text in words if text and "(" not in text)
     for issue in issues:
         operands, sides = issue.operands, _sides(written, issue.offset)
         if operands and sides and _QUANTITY in (operands.left, operands.right):
@@ -101,7 +101,7 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
         issue.undeclared: nearest(issue.undeclared, ("device",)) for issue in issues if issue.undeclared
     }
     names |= {issue.undefined: nearest(issue.undefined, _DEVICE) for issue in issues if issue.undefined}
-    return tuple((token.start, token.end, near) for token in tokens if (near := names.get(token.text)))
+    return tuple((*token.span, near) for token in tokens if (near := names.get(token.text)))
 
 
 def _of_types(written: str, issues: Sequence[Issue]) -> str | None:

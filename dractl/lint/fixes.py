@@ -7,9 +7,9 @@ from difflib import SequenceMatcher
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Replacement
 from dractl.lint.finding import Edit, TextFix
 from dractl.lint.hints import rewritten
+from dractl.lint.model import Replacement
 from dractl.lint.standard import qualified
 from dractl.manifests import Document, Position
 from dractl.objects import mapping
@@ -54,15 +54,9 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
         return None
     if violation.nearest is None:
         meant = _among(written, violation) or _left(document, violation) or _respelled(written, violation)
-        return (
-            replacement(document, Replacement(f"replace by {meant}", violation.path, meant, safe=False))
-            if meant
-            else None
-        )
-    wanted = Replacement(
-        f"replace by {violation.nearest}", violation.path, violation.nearest, safe=_alike(written, violation.nearest)
-    )
-    return replacement(document, wanted)
+        return replacement(document, Replacement(violation.path, meant)) if meant else None
+    safe = _alike(written, violation.nearest)
+    return replacement(document, Replacement(violation.path, violation.nearest, safe=safe))
 
 
 def _dropped(document: Document, path: Path) -> TextFix | None:
@@ -77,7 +71,7 @@ def _without_unit(document: Document, violation: Violation) -> TextFix | None:
     if found is None:
         return None
     meant = found[1] + (found[2] or "")
-    return replacement(document, Replacement(f"write {meant}", violation.path, meant, safe=False))
+    return replacement(document, Replacement(violation.path, meant, f"write {meant}"))
 
 
 def _into(document: Document, path: Path, to: Path) -> TextFix | None:
@@ -134,7 +128,7 @@ def _rewritten(document: Document, violation: Violation) -> TextFix | None:
     written = document.at(violation.path)
     parts = rewritten(written, violation.issues) if isinstance(written, str) else ()
     made = [
-        replacement(document, Replacement(f"write {text}", violation.path, text, start=start, end=end))
+        replacement(document, Replacement(violation.path, text, f"write {text}", span=(start, end)))
         for start, end, text in parts
     ]
     titles = ", ".join(dict.fromkeys(fix.title.removeprefix("write ") for fix in made))
@@ -183,7 +177,7 @@ def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
         if not isinstance(holder, dict) or to[-1] in holder:
             return None
         old, new = str(path[-1]), str(to[-1])
-        return replacement(document, Replacement(f"rename {old} to {new}", path, new, key=True, safe=_alike(old, new)))
+        return replacement(document, Replacement(path, new, f"rename {old} to {new}", key=True, safe=_alike(old, new)))
     if to == (*path[:-1], "exactly", path[-1]):
         return _below_exactly(document, path) or _into(document, path, to)
     if (*to[:-2], to[-1]) == path and isinstance(holder, dict) and to[-2] not in holder:
@@ -198,21 +192,20 @@ def _alike(written: str, nearest: str) -> bool:
 
 def replacement(document: Document, wanted: Replacement) -> TextFix:
     """The edit of one scalar or key, quoted as it was; or of a part of a scalar."""
-    position = document.locate(wanted.path, key=wanted.key)
+    position, new = document.locate(wanted.path, key=wanted.key), wanted.text
     quote = document.line(position.line)[position.column - 1 : position.column]
-    if wanted.start is None or wanted.end is None:
-        new = _quoted(wanted.text, quote) if quote in _QUOTES else wanted.text
-        return TextFix(wanted.title, (Edit(position, new),), wanted.safe)
-    first = document.locate(wanted.path, offset=wanted.start)
-    last = document.locate(wanted.path, offset=wanted.end - 1)
-    inside = Position(first.file, first.line, first.column, last.end_line, last.end_column)
-    if quote in _QUOTES:
-        return TextFix(wanted.title, (Edit(inside, _quoted(wanted.text, quote)[1:-1]),), wanted.safe)
-    if quote not in ("|", ">") and wanted.start == 0 and wanted.text.startswith(_SPECIAL):
-        written = document.at(wanted.path)
-        whole = _quoted(f"{wanted.text}{written[wanted.end :]}", "'")
-        return TextFix(wanted.title, (Edit(position, whole),), wanted.safe)
-    return TextFix(wanted.title, (Edit(inside, wanted.text),), wanted.safe)
+    if wanted.span is None:
+        new = _quoted(new, quote) if quote in _QUOTES else new
+    else:
+        start, end = wanted.span
+        inside = _from(document.locate(wanted.path, offset=start), document.locate(wanted.path, offset=end - 1))
+        if quote in _QUOTES:
+            position, new = inside, _quoted(new, quote)[1:-1]
+        elif quote not in ("|", ">") and start == 0 and new.startswith(_SPECIAL):
+            new = _quoted(f"{new}{document.at(wanted.path)[end:]}", "'")
+        else:
+            position = inside
+    return TextFix(wanted.title or f"replace by {wanted.text}", (Edit(position, new),), wanted.safe)
 
 
 _QUOTES = ("'", '"')

@@ -52,13 +52,12 @@ def funnels(run: Run) -> tuple[Funnel, ...]:
 def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
     for subject in run.of("DeviceClass"):
         yield _sift(run, subject, subject.selectors, inventory.devices)
-    for claim in run.claims:
-        for request in claim.alternatives:
-            if _of_class(run, inventory, request.device_class) is not None:
-                yield _of_request(run, inventory, claim.subject, request)
-            elif not inventory.classes:
-                devices = _named(run, inventory, request.selectors)
-                yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
+    for claim, request in run.requests:
+        if _of_class(run, inventory, request.device_class) is not None:
+            yield _of_request(run, inventory, claim.subject, request)
+        elif not inventory.classes:
+            devices = _named(run, inventory, request.selectors)
+            yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
 
 
 def candidates(run: Run, claim: Claim, request: Request) -> list[SliceDevice]:

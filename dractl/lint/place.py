@@ -16,7 +16,7 @@ from dractl.manifests import Position
 
 if TYPE_CHECKING:
     from dractl.cel import Issue
-    from dractl.lint.advice import Advice
+    from dractl.lint.model import Advice
     from dractl.lint.verdict import Flagged
     from dractl.manifests import Broken, Document
     from dractl.model import Target
@@ -158,9 +158,10 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
 def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     """A finding of one of dractl's own rules."""
     document = advice.subject.document
-    position = document.locate(advice.path, key=advice.key, offset=advice.offset)
-    if advice.offset is not None and advice.end is not None and advice.end > advice.offset:
-        last = document.locate(advice.path, offset=advice.end - 1)
+    start, end = advice.span or (None, 0)
+    position = document.locate(advice.path, key=advice.key, offset=start)
+    if start is not None and end > start:
+        last = document.locate(advice.path, offset=end - 1)
         position = Position(position.file, position.line, position.column, last.end_line, last.end_column)
     finding = Finding(
         rule.code,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from dractl import facts
 from dractl.facts import Attribute, Capacity, hardware, pack
 from dractl.facts.images import running
-from dractl.lint.advice import Advice
-from dractl.lint.finding import Confidence
-from dractl.lint.model import Claim, Manifest, Run
+from dractl.lint.model import Advice, Claim, Manifest, Run
 from dractl.model.nearest import nearest_names
 from dractl.objects import Constraint, Expression, Request, items, mapping, text
 
@@ -364,12 +362,11 @@ def _selections(run: Run) -> Iterator[Selectors]:
         known = of_selectors(program for _, program in programs)
         if known is None or known.driver.name not in asked:
             yield Selectors(subject, None, programs, known)
-    for claim in run.claims:
-        for request in claim.alternatives:
-            known = wanted(run, request)
-            if known is None or known.driver.name not in asked:
-                programs = tuple((expression, run.program(expression)) for expression in request.selectors)
-                yield Selectors(claim.subject, request, programs, known)
+    for claim, request in run.requests:
+        known = wanted(run, request)
+        if known is None or known.driver.name not in asked:
+            programs = tuple((expression, run.program(expression)) for expression in request.selectors)
+            yield Selectors(claim.subject, request, programs, known)
 
 
 class Read(Struct, frozen=True):
@@ -403,17 +400,11 @@ class Read(Struct, frozen=True):
             for other in program.lookups
         )
 
-    def advice(self, message: str, *, help: str | None = None, confidence: Confidence = "likely") -> Advice:  # noqa: A002
-        """Advice on it, placed at its name."""
-        return Advice(
-            self.selection.subject,
-            self.expression.path,
-            message,
-            help=help or f"`dractl rule {self.driver.name}` lists what its devices have",
-            offset=self.lookup.name_start,
-            end=self.lookup.name_end,
-            confidence=confidence,
-        )
+    def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
+        """Advice on it, placed at its name unless ``others`` have a ``span``."""
+        help = help or f"`dractl rule {self.driver.name}` lists what its devices have"  # noqa: A001
+        others = {"span": self.lookup.name_span, "confidence": "likely", **others}
+        return Advice(self.selection.subject, self.expression.path, message, help, **others)
 
 
 @lru_cache(1)  # every rule asks for the same run
@@ -464,10 +455,10 @@ class Constrained(Struct, frozen=True):
     sides: dict[str, Wanted]
     whole: bool
 
-    def advice(self, message: str, *, help: str | None = None) -> Advice:  # noqa: A002
+    def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
         """Advice on it, placed at its attribute."""
         path = (*self.constraint.path, self.field)
-        return Advice(self.claim.subject, path, message, help=help, confidence="likely")
+        return Advice(self.claim.subject, path, message, help, confidence="likely", **others)
 
 
 @lru_cache(1)  # every rule asks for the same run
@@ -478,15 +469,14 @@ def constrained(run: Run) -> tuple[Constrained, ...]:
 
 def _constrained(run: Run) -> Iterator[Constrained]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
-            attribute = text(constraint.fields.get(field))
-            targets = claim.targets(constraint.requests)
-            found = {request.reference: known for request in targets if (known := narrowed(run, request))}
-            sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
-            if sides and "/" in attribute:
-                yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
+    for claim, constraint in run.constraints:
+        field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
+        attribute = text(constraint.fields.get(field))
+        targets = claim.targets(constraint.requests)
+        found = {request.reference: known for request in targets if (known := narrowed(run, request))}
+        sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
+        if sides and "/" in attribute:
+            yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
 
 
 def narrowed(run: Run, request: Request) -> Wanted | None:

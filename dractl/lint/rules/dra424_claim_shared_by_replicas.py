@@ -36,10 +36,7 @@ own claim.
 k8s.io/api/core/v1 PodResourceClaim
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.references import referenced
 from dractl.objects import number, text
 
@@ -48,7 +45,7 @@ KINDS = ("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "Pod tem
 _FOREIGN = ("JobSet", "LeaderWorkerSet", "RayCluster", "RayJob", "RayService", "MPIJob", "PyTorchJob")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.subjects:
         kind = subject.kind or subject.document.kind or ""
         if kind != "DaemonSet" and (kind not in (*KINDS, *_FOREIGN) or not _is_replicated(subject, kind)):

@@ -40,8 +40,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Claim, Manifest, PodSpec, Run
+from dractl.lint.model import Advice, Claim, Found, Manifest, PodSpec, Run
 from dractl.lint.references import namespace_of, referenced
 from dractl.lint.relevance import PER_CLASS
 from dractl.objects import items, mapping, number, quantity, text
@@ -61,7 +60,7 @@ class Usage(Struct, frozen=True):
     used: dict[str, int]
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     charges = list(_charges(run))
     for quota in run.of("ResourceQuota"):
         if quota.spec.get("scopes") or quota.spec.get("scopeSelector"):

@@ -38,12 +38,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 dynamic-resource-allocation/structured lookupAttribute, matchAttributeConstraint
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Replacement, Run
 from dractl.lint.published import Constrained, Wanted, constrained, nearest_published
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
@@ -57,7 +52,7 @@ _ADDRESS = f"{STANDARD_DOMAIN}/pciBusID"
 _WHOLE = (("gpu",), ("vfio",))  # MIG devices have the PCI address of their GPU
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for item in constrained(run):
         domain, _, name = item.attribute.partition("/")
         if meant_standard(domain, name):
@@ -67,12 +62,11 @@ def check(run: Run) -> Iterator[Advice]:
         if said:
             meant = f"{STANDARD_DOMAIN}/{name}"
             known = item.whole and all(meant in side.driver.attributes for side in item.sides.values())
-            advice = item.advice(said[0], help=said[1])
-            fix = Replacement(f"replace by {meant}", advice.path, meant, safe=False)
-            yield replace(advice, fix=fix) if known and meant != item.attribute else advice
+            fix = Replacement((*item.constraint.path, item.field), meant) if known and meant != item.attribute else None
+            yield item.advice(*said, fix=fix)
         elif (value := _same(item)) is not None:
             message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
-            yield replace(item.advice(message, help="remove it"), severity="info")
+            yield item.advice(message, "remove it", severity="info")
 
 
 def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:

@@ -14,10 +14,7 @@ it to all of its devices in the claim.
 kubernetes/kubernetes#134789, fixed in 1.34.2 and 1.35
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import items, mapping, text
 
 SEVERITY = "info"
@@ -25,7 +22,7 @@ KINDS = ("DeviceClass",)
 FIELDS = ("config",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if run.target.has("class-config-by-request"):
         return
     for claim in run.claims:

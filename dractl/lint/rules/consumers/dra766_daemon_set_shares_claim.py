@@ -34,10 +34,7 @@ limited number of pods, and its devices are on one node: the simulation of new n
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c37cd)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.references import referenced
 from dractl.objects import text
 
@@ -46,7 +43,7 @@ KINDS = ("DaemonSet",)
 FOR = ("cluster-autoscaler",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pod in run.pods:
         for path, entry in pod.claims if pod.subject.kind == "DaemonSet" else ():
             name = text(entry.get("resourceClaimName"))

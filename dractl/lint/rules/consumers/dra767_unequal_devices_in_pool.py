@@ -34,11 +34,10 @@ counter sets, pool by pool, and assumes that these are equal. With unequal ones 
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c37cd)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.objects import items, mapping, text
 
 SEVERITY = "warning"
@@ -47,7 +46,7 @@ FOR = ("cluster-autoscaler",)
 _MODELS = ("type", "model", "productName", "profile")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     yield from _counters(run)
     first: dict[tuple[str, str], tuple[Manifest, str, tuple[Any, ...]]] = {}
     reported: set[tuple[str, str]] = set()
@@ -71,7 +70,7 @@ def check(run: Run) -> Iterator[Advice]:
                 )
 
 
-def _counters(run: Run) -> Iterator[Advice]:
+def _counters(run: Run) -> Found:
     """The first counter set of each pool that differs from the pool's first."""
     first: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
     reported: set[tuple[str, str]] = set()

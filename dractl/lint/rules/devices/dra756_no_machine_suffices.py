@@ -16,15 +16,14 @@ k8s.io/dynamic-resource-allocation/structured
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import SliceDevice
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import Request, mapping, quantity, text
 
@@ -33,7 +32,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 _WIDER = f"{STANDARD_DOMAIN}/numaNode"
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     inventory = run.devices
     if inventory is None or inventory.refuses is None:
         return
@@ -59,7 +58,7 @@ def check(run: Run) -> Iterator[Advice]:
 def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
     """True if no device has a capacity that a request wants."""
     request, devices = left
-    wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
+    wanted = request.capacity
     return any(
         not any(value is not None and value >= least for device in devices for value in [device.capacity(name)])
         for name, amount in wanted.items()

@@ -34,14 +34,13 @@ k8s.io/dynamic-resource-allocation/structured (the first solution is taken); kub
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 
 from dractl.facts.resources import hardware
-from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import SliceDevice
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.objects import Request
 
 SEVERITY = "info"
@@ -52,7 +51,7 @@ _ACCELERATORS = ("gpu", "tpu", "neuron", "gaudi")
 _BESIDE = ("nic", "nvme")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if run.devices is None:
         return
     homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in run.devices.slices}

@@ -47,8 +47,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.facts.resources import drivers_of
-from dractl.lint.advice import Advice
-from dractl.lint.model import PodSpec, Run
+from dractl.lint.model import Advice, Found, PodSpec, Run
 from dractl.lint.published import wanted
 from dractl.lint.references import referenced
 from dractl.objects import items, mapping, text
@@ -58,7 +57,7 @@ SEVERITY = "warning"
 KINDS = ("Pod template",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     provided = {text(subject.spec.get("extendedResourceName")) for subject in run.of("DeviceClass")}
     for pod in run.pods:
         for path, resources in _containers(pod):

@@ -36,12 +36,9 @@ reported as info.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
 from dractl.cel import EvalError, Program, reading
 from dractl.cel.conditions import Excerpt
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import KnownDriver, Selectors, classes, memories, pinned, selections
 from dractl.model import Device
 from dractl.objects import Expression
@@ -51,7 +48,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for selection in selections(run):
         found = [
             advice
@@ -65,7 +62,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield from found or _nominal(selection)
 
 
-def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Found:
     if program.reads == frozenset():
         yield from _constant(selection, expression, program)
         return
@@ -84,7 +81,7 @@ def _alone(run: Run, selection: Selectors, expression: Expression, program: Prog
     yield from _values(selection, expression, program)
 
 
-def _nominal(selection: Selectors) -> Iterator[Advice]:
+def _nominal(selection: Selectors) -> Found:
     """A capacity that the named product is sold with, and does not quite have: 80Gi of an "80GB" card."""
     known = selection.wanted.driver if selection.wanted else None
     if known is None:
@@ -121,7 +118,7 @@ def _follows_from_class(run: Run, selection: Selectors, program: Program) -> boo
     return bool(before) and all(one.ok for one in before) and program.follows_from(before)
 
 
-def _together(run: Run, selection: Selectors) -> Iterator[Advice]:
+def _together(run: Run, selection: Selectors) -> Found:
     """The first selector that no device satisfies together with those before it, the class's among them."""
     if not all(program.ok for _, program in selection.selectors):
         return
@@ -148,7 +145,7 @@ def _together(run: Run, selection: Selectors) -> Iterator[Advice]:
         before.append(program)
 
 
-def _constant(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _constant(selection: Selectors, expression: Expression, program: Program) -> Found:
     """One that reads nothing of the device; a class that takes all devices is DRA210."""
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
@@ -186,7 +183,7 @@ def _compare_twice(*programs: Program) -> bool:
     return len(set(demands)) < len(demands)
 
 
-def _against_class(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _against_class(selection: Selectors, expression: Expression, program: Program) -> Found:
     """Findings about values that a class installed by a driver excludes."""
     wanted, request = selection.wanted, selection.request
     if wanted is None or request is None or request.device_class not in classes():
@@ -208,8 +205,7 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
             expression.path,
             f"no device satisfies this: {said}",
             help=_other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None),
-            offset=found.start,
-            end=found.end,
+            span=found.span,
             confidence="likely",
         )
 
@@ -219,7 +215,7 @@ def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
 
-def _values(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _values(selection: Selectors, expression: Expression, program: Program) -> Found:
     """Conditions on one attribute, all of whose values are known, other than the comparisons of DRA719."""
     known = selection.wanted.driver if selection.wanted else None
     if known is None:
@@ -250,7 +246,6 @@ def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str
         expression.path,
         f"no device satisfies this: {why}",
         help=rests,
-        offset=part.start,
-        end=part.end,
+        span=part.span,
         confidence="likely",
     )

@@ -43,10 +43,9 @@ devices.
 k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.pools import pools
 from dractl.objects import items, mapping, text
 
@@ -54,7 +53,7 @@ SEVERITY = "error"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     # Where the gate is off, the API server drops what devices consume (DRA802); 1.34 looks counters up itself (DRA332).
     if not run.target.has("counters-apart-from-devices") or not run.target.enabled("DRAPartitionableDevices"):
         return

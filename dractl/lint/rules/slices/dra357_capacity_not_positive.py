@@ -31,10 +31,7 @@ The API server does not check them. Nothing can be allocated from such a capacit
 kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceCapacity) takes any quantity
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.model import Quantity
 from dractl.objects import mapping
 
@@ -42,7 +39,7 @@ SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             capacities = mapping(device.fields.get("capacity"))
