@@ -104,7 +104,7 @@ def _value(read: Read, row: Row, literal: Literal) -> Found:
                 literal,
                 part[0] if len(part) == 1 else None,
                 f'{row.name} is the whole name of a product, such as {part[0]}: "{value}" is only part of one',
-                help=f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
+                f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
             )
 
 
