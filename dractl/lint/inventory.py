@@ -48,10 +48,10 @@ class SliceDevice(Struct, frozen=True):
 class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
-    Only the newest generation of a pool counts. ``classes`` are mappings as read from a cluster or a file; ``assumed``
-    are classes as the drivers install them, if it has none. ``refuses``: true of a claim, with the classes of its
-    files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by driver, that devices have,
-    but whose values nobody knows here.
+    Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by driver and name. ``classes``
+    are mappings as read from a cluster or a file; ``assumed`` are classes as the drivers install them, if it has none.
+    ``refuses``: true of a claim, with the classes of its files, that no machine can satisfy. ``unknown``: names of
+    attributes and capacities, by driver, that devices have, but whose values nobody knows here.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class TriedDevices:
     ) -> None:
         self.slices = list(slices)
         self.devices = _devices(self.slices)
+        self.homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in self.slices}
         self.refuses = refuses
         self._unknown = unknown
         self.classes = {name: selectors_of(value) for name, value in classes.items()}

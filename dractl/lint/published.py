@@ -343,10 +343,12 @@ class Selectors(Struct, frozen=True):
         """The values of the attribute ``type`` that class and selectors leave together; empty: any, or none."""
         if self.wanted is None:
             return ()
-        own = pinned(self.wanted.driver, (program for _, program in self.selectors))
-        return (
-            tuple(sorted(set(own) & set(self.wanted.types))) if own and self.wanted.types else own or self.wanted.types
-        )
+        own, of_class = pinned(self.wanted.driver, (program for _, program in self.selectors)), self.wanted.types
+        return tuple(sorted(set(own) & set(of_class))) if own and of_class else own or of_class
+
+    def advice(self, expression: Expression, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
+        """Advice on one of them."""
+        return Advice(self.subject, expression.path, message, help, **others)
 
 
 @lru_cache(1)  # every rule asks for the same run

@@ -37,7 +37,7 @@ k8s.io/api/core/v1 PodResourceClaim
 """
 
 from dractl.lint.model import Advice, Found, Manifest, Run
-from dractl.lint.references import referenced
+from dractl.lint.references import requests_of
 from dractl.objects import number, text
 
 SEVERITY = "info"
@@ -53,7 +53,8 @@ def check(run: Run) -> Found:
         for pod in subject.pods:
             for path, claim in pod.claims:
                 name = text(claim.get("resourceClaimName"))
-                if name and not _is_channel(referenced(run, pod, claim)):
+                # Claims of IMEX channels exist to be shared.
+                if name and not any("imex" in request.device_class for request in requests_of(run, pod, claim)):
                     yield Advice(
                         subject,
                         (*path, "resourceClaimName"),
@@ -62,12 +63,6 @@ def check(run: Run) -> Found:
                         severity="warning" if kind == "DaemonSet" else "info",
                         confidence="likely" if kind == "DaemonSet" else "possible",
                     )
-
-
-def _is_channel(claim: Manifest | None) -> bool:
-    """True for a claim of IMEX channels, which exist to be shared."""
-    requests = claim.claim.alternatives if claim is not None and claim.claim is not None else ()
-    return any("imex" in request.device_class for request in requests)
 
 
 def _is_replicated(subject: Manifest, kind: str) -> bool:

@@ -47,8 +47,7 @@ MAX_TOLERATIONS = 16
 
 def check(run: Run) -> Found:
     for claim, request in run.requests:
-        path = (*request.path, "tolerations")
-        tolerations = request.tolerations
+        path, tolerations = (*request.path, "tolerations"), request.tolerations
         if len(tolerations) > MAX_TOLERATIONS:
             message = f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
             yield Advice(claim.subject, path, message, severity="info")

@@ -32,7 +32,7 @@ k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
 from dractl.lint.model import Advice, Found, Run
-from dractl.model import Quantity
+from dractl.objects import quantity
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -47,20 +47,12 @@ def check(run: Run) -> Found:
             ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
         )
     for claim, request in run.requests:
-        requests = request.capacity
-        for key, written in requests.items():
-            sign = _sign(written)
-            if sign <= 0:
+        for key, written in request.capacity.items():
+            amount = quantity(written)
+            if amount is not None and amount.sign() <= 0:
                 yield Advice(
                     claim.subject,
                     (*request.path, "capacity", "requests", key),
-                    f"{written} of {key} {less if sign < 0 else 'reserves nothing'}",
+                    f"{written} of {key} {less if amount.sign() < 0 else 'reserves nothing'}",
                     help="ask for a positive amount, or remove it",
                 )
-
-
-def _sign(written: object) -> int:
-    try:
-        return Quantity.parse(written).sign() if isinstance(written, str | int | float) else 1
-    except ValueError:
-        return 1  # the decoder says what is wrong

@@ -61,12 +61,16 @@ def check(run: Run) -> Found:
         said = said or _types(item) or _identity(item) or _different(item)
         if said:
             meant = f"{STANDARD_DOMAIN}/{name}"
-            known = item.whole and all(meant in side.driver.attributes for side in item.sides.values())
-            fix = Replacement((*item.constraint.path, item.field), meant) if known and meant != item.attribute else None
+            known = meant != item.attribute and _have_all(item, meant)
+            fix = Replacement((*item.constraint.path, item.field), meant) if known else None
             yield item.advice(*said, fix=fix)
         elif (value := _same(item)) is not None:
             message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
             yield item.advice(message, "remove it", severity="info")
+
+
+def _have_all(item: Constrained, name: str) -> bool:
+    return item.whole and all(name in side.driver.attributes for side in item.sides.values())
 
 
 def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:
@@ -93,9 +97,7 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
 def _shared(item: Constrained) -> str | None:
     """The attributes by which devices lie close to each other, as far as all drivers publish them."""
     near = [f"{STANDARD_DOMAIN}/{name}" for name in ("pcieRoot", "numaNode")]
-    there = [
-        name for name in near if item.whole and all(name in side.driver.attributes for side in item.sides.values())
-    ]
+    there = [name for name in near if _have_all(item, name)]
     return f"all of these drivers publish {' and '.join(there)}" if there else None
 
 
@@ -120,10 +122,8 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
     drivers = {side.driver.name for side in item.sides.values()}
     own = len(drivers) > 1 or (drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values()))
     if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and own):
-        return (
-            f"no two devices have the same {item.attribute}",
-            "compare pcieRoot or numaNode, or remove the constraint",
-        )
+        help_ = "compare pcieRoot or numaNode, or remove the constraint"
+        return f"no two devices have the same {item.attribute}", help_
     return None
 
 

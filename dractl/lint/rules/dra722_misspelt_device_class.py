@@ -58,27 +58,16 @@ def check(run: Run) -> Found:
     for subject, path, name, rest in _named(run):
         if not name or name in classes() or run.device_class(name):
             continue
+        fix, key = None, bool(rest)
         if name in _GONE:
-            yield Advice(
-                subject,
-                path,
-                f"today's driver has no class {name}",
-                help=_GONE[name],
-                key=bool(rest),
-                confidence="likely",
-            )
+            message, help_ = f"today's driver has no class {name}", _GONE[name]
+        elif meant := _meant(name):
+            message = f"unknown device class {name}; did you mean {meant}?"
+            help_ = f"no DeviceClass {name} is in the files; its driver installs {meant}"
+            fix = Replacement(path, f"{meant}{rest}", key=key)
+        else:
             continue
-        meant = _meant(name)
-        if meant:
-            yield Advice(
-                subject,
-                path,
-                f"unknown device class {name}; did you mean {meant}?",
-                help=f"no DeviceClass {name} is in the files; its driver installs {meant}",
-                key=bool(rest),
-                confidence="likely",
-                fix=Replacement(path, f"{meant}{rest}", key=bool(rest)),
-            )
+        yield Advice(subject, path, message, help=help_, key=key, confidence="likely", fix=fix)
 
 
 def _named(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:

@@ -35,6 +35,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import reads, selections
 from dractl.model import Quantity
+from dractl.objects import quantity
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -67,9 +68,8 @@ def check(run: Run) -> Found:
 
 def _why(name: str, text: str) -> tuple[str, str] | None:
     """What is doubtful about an amount of a capacity, and what may be meant."""
-    try:
-        amount = Quantity.parse(text)
-    except ValueError:
+    amount = quantity(text)
+    if amount is None:
         return None  # DRA601
     bare = name.rpartition("/")[2]
     if bare in _BYTES:

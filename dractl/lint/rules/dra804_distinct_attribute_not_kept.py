@@ -35,12 +35,10 @@ def check(run: Run) -> Found:
         return
     said = _forgotten if target.has("distinct-kept-by-gate") else _not_compared
     for claim, constraint in run.constraints:
-        if not constraint.fields.get("distinctAttribute") or constraint.fields.get("matchAttribute"):
-            continue
-        found = said(_amounts(claim, constraint))
-        if found:
-            message, advice = found
-            yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), message, help=advice)
+        if constraint.fields.get("distinctAttribute") and not constraint.fields.get("matchAttribute"):
+            found = said(_amounts(claim, constraint))
+            if found:
+                yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), *found)
 
 
 def _amounts(claim: Claim, constraint: Constraint) -> list[tuple[Request, int]]:

@@ -14,8 +14,8 @@ it to all of its devices in the claim.
 kubernetes/kubernetes#134789, fixed in 1.34.2 and 1.35
 """
 
+from dractl.lint.configs import configurations_of
 from dractl.lint.model import Advice, Found, Run
-from dractl.objects import items, mapping, text
 
 SEVERITY = "info"
 KINDS = ("DeviceClass",)
@@ -28,16 +28,14 @@ def check(run: Run) -> Found:
     for claim in run.claims:
         for name in dict.fromkeys(request.device_class for request in claim.alternatives):
             of_class = run.device_class(name)
-            if of_class is None:
-                continue
-            for at, item in enumerate(items(of_class.spec.get("config"))):
-                driver = text(mapping(mapping(item).get("opaque")).get("driver"))
+            for one in configurations_of(of_class) if of_class is not None else ():
                 for request in claim.alternatives:
-                    if driver and request.device_class != name and run.driver_of_class(request.device_class) == driver:
+                    other = request.device_class
+                    if one.driver and other != name and run.driver_of_class(other) == one.driver:
                         yield Advice(
                             claim.subject,
                             (*request.path, "deviceClassName"),
-                            f"{driver} gets the configuration of class {name} for request {request.reference} too",
+                            f"{one.driver} gets the configuration of class {name} for request {request.reference} too",
                             help="move the request to its own claim",
-                            related=((f"the configuration of class {name}", of_class, ("spec", "config", at)),),
+                            related=((f"the configuration of class {name}", one.subject, one.path[:-1]),),
                         )

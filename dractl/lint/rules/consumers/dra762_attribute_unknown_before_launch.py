@@ -87,13 +87,11 @@ def check(run: Run) -> Found:
 
 
 def _constraints(run: Run, unknown: frozenset[str]) -> Found:
-    accepted = {
-        name for known in consumers()["karpenter"].drivers.values() for name in (*known.selectors, *known.constraints)
-    }
+    known = consumers()["karpenter"].drivers
+    accepted = {name for one in known.values() for name in (*one.selectors, *one.constraints)}
     for claim, constraint in run.constraints:
         name = constraint.attribute.rpartition("/")[2]
-        domain = constraint.attribute.partition("/")[0]
-        listed = domain in consumers()["karpenter"].drivers and constraint.attribute not in accepted
+        listed = constraint.attribute.partition("/")[0] in known and constraint.attribute not in accepted
         if constraint.kind == "matchAttribute" and (name.lower() in unknown or listed):
             yield Advice(
                 claim.subject,
@@ -116,19 +114,17 @@ def _never_launched(run: Run) -> Found:
 def _extended(run: Run) -> Found:
     """Karpenter sees claims of pods only: that a class serves an extended resource it does not look at."""
     classes = {text(subject.spec.get("extendedResourceName")): subject.name for subject in run.of("DeviceClass")}
-    for subject in run.subjects:
-        for pod in subject.pods:
-            for at, container in enumerate(items(pod.fields.get("containers"))):
-                limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
-                for name in sorted(set(map(str, limits)) & set(classes)):
-                    message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
-                    place = (*pod.at("containers", at), "resources", "limits", name)
-                    yield Advice(subject, place, message, help="write a claim", key=True, confidence="possible")
+    for pod in run.pods:
+        for at, container in enumerate(items(pod.fields.get("containers"))):
+            limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
+            for name in sorted(set(map(str, limits)) & set(classes)):
+                message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
+                place = (*pod.at("containers", at), "resources", "limits", name)
+                yield Advice(pod.subject, place, message, help="write a claim", key=True, confidence="possible")
 
 
 def _lookups(run: Run, expression: Expression) -> Iterator[tuple[Lookup, str]]:
     program = run.program(expression)
     for lookup in program.lookups:
         if lookup.kind == "attributes" and lookup.name is not None and not lookup.tested:
-            domain = lookup.full_name.partition("/")[0]
-            yield lookup, program.driver or domain
+            yield lookup, program.driver or lookup.domain.partition("/")[0]

@@ -35,7 +35,7 @@ kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c3
 """
 
 from dractl.lint.model import Advice, Found, Run
-from dractl.lint.references import referenced
+from dractl.lint.references import requests_of
 from dractl.objects import text
 
 SEVERITY = "warning"
@@ -47,8 +47,7 @@ def check(run: Run) -> Found:
     for pod in run.pods:
         for path, entry in pod.claims if pod.subject.kind == "DaemonSet" else ():
             name = text(entry.get("resourceClaimName"))
-            claim = referenced(run, pod, entry)
-            requests = claim.claim.alternatives if claim is not None and claim.claim is not None else ()
+            requests = requests_of(run, pod, entry)
             admin = bool(requests) and all(request.fields.get("adminAccess") is True for request in requests)
             if name and not admin:
                 yield Advice(

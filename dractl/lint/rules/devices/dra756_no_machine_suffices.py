@@ -37,7 +37,7 @@ def check(run: Run) -> Found:
     if inventory is None or inventory.refuses is None:
         return
     own = {subject.name: subject.value for subject in run.of("DeviceClass")}
-    homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in inventory.slices}
+    homes = inventory.homes
     for claim in run.claims:
         left = [(request, candidates(run, claim, request)) for request in claim.alternatives]
         if not left or not all(devices for _, devices in left) or not _comparable(claim, left):
@@ -60,7 +60,7 @@ def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
     request, devices = left
     wanted = request.capacity
     return any(
-        not any(value is not None and value >= least for device in devices for value in [device.capacity(name)])
+        all(value is None or value < least for value in (device.capacity(name) for device in devices))
         for name, amount in wanted.items()
         if (least := quantity(amount)) is not None
     )
@@ -110,8 +110,7 @@ def _comparable(claim: Claim, left: list[tuple[Request, list[SliceDevice]]]) -> 
 def _advice(
     claim: Claim, left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[str, str], str], without: bool
 ) -> Advice:
-    """``homes``: the nodes of the pools, by driver and name. ``without``: the claim cannot be allocated without
-    its constraints either."""
+    """``without``: the claim cannot be allocated without its constraints either."""
     for request, devices in left:
         most = max(Counter(homes[device.driver, device.pool] for device in devices).values())
         if without and len(left) == 1 and request.amount > most:

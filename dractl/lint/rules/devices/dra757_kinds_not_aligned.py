@@ -54,20 +54,18 @@ _BESIDE = ("nic", "nvme")
 def check(run: Run) -> Found:
     if run.devices is None:
         return
-    homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in run.devices.slices}
     for claim in run.claims:
         devices = [(request, candidates(run, claim, request)) for request in claim.alternatives]
-        for one, other in combinations(devices, 2):
-            if _belong_together(one[1], other[1]) and not _bound(claim, one[0], other[0]):
-                near, every = _choices(one[1], other[1], homes)
+        for (one, first), (other, second) in combinations(devices, 2):
+            if _belong_together(first, second) and not _bound(claim, one, other):
+                near, every = _choices(first, second, run.devices.homes)
                 if 0 < near < every:
-                    names = f"{one[0].reference} and {other[0].reference}"
-                    requests = f"[{one[0].reference}, {other[0].reference}]"
+                    requests = f"[{one.reference}, {other.reference}]"
                     yield Advice(
                         claim.subject,
-                        (*other[0].path,),
-                        f"no constraint keeps {names} together: of {every} choices of a device for each, {near} "
-                        f"{'is' if near == 1 else 'are'} on one PCIe root",
+                        (*other.path,),
+                        f"no constraint keeps {one.reference} and {other.reference} together: of {every} choices of a "
+                        f"device for each, {near} {'is' if near == 1 else 'are'} on one PCIe root",
                         help=f"add the constraint {{requests: {requests}, matchAttribute: {_ROOT}}}",
                         confidence="possible",
                     )
@@ -75,7 +73,7 @@ def check(run: Run) -> Found:
 
 def _belong_together(first: list[SliceDevice], second: list[SliceDevice]) -> bool:
     kinds = {_kind(first), _kind(second)}
-    return bool(kinds & {*_ACCELERATORS}) and bool(kinds & {*_BESIDE})
+    return not kinds.isdisjoint(_ACCELERATORS) and not kinds.isdisjoint(_BESIDE)
 
 
 def _kind(devices: list[SliceDevice]) -> str:

@@ -44,12 +44,13 @@ bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
 import re
 from collections.abc import Iterator, Sequence
 
+from dractl.lint.configs import configurations_of
 from dractl.lint.model import Advice, Found, Manifest, PodSpec, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.published import classes, drivers
 from dractl.lint.references import referenced
 from dractl.model.pods import MAIN
-from dractl.objects import items, mapping, text
+from dractl.objects import text
 from dractl.validation.violation import Path
 
 SEVERITY = "warning"
@@ -116,5 +117,4 @@ def _drivers(run: Run, source: Manifest | None) -> Iterator[str]:
         yield request.device_class
         yield run.driver_of(request.selectors) or ""
         yield run.driver_of_class(request.device_class) or ""
-    for item in items(source.claim.devices.get("config")):
-        yield text(mapping(mapping(item).get("opaque")).get("driver"))
+    yield from (one.driver for one in configurations_of(source))

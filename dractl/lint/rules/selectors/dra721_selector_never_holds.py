@@ -74,7 +74,7 @@ def _alone(run: Run, selection: Selectors, expression: Expression, program: Prog
     if request is not None:
         if _follows_from_class(run, selection, program):
             message = f"the selector is true for every device of class {request.device_class}"
-            yield Advice(selection.subject, expression.path, message, help="remove it", severity="info")
+            yield selection.advice(expression, message, "remove it", severity="info")
             return
         if run.device_class(request.device_class) is None:
             yield from _against_class(selection, expression, program)
@@ -135,12 +135,10 @@ def _together(run: Run, selection: Selectors) -> Found:
     for expression, program in selection.selectors:
         if program.excludes(before):
             if not _compare_twice(*before, program):
-                first = of_the_class == len(before)
-                others = (
-                    f"the selectors of class {request.device_class}" if request and first else "the other selectors"
-                )
-                message = f"no device satisfies this together with {others}"
-                yield Advice(selection.subject, expression.path, message)
+                others = "the other selectors"
+                if request and of_the_class == len(before):
+                    others = f"the selectors of class {request.device_class}"
+                yield selection.advice(expression, f"no device satisfies this together with {others}")
             return
         before.append(program)
 
@@ -150,11 +148,10 @@ def _constant(selection: Selectors, expression: Expression, program: Program) ->
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
         if selection.request is not None:
-            message = "the selector is true for every device"
-            yield Advice(selection.subject, expression.path, message, help="remove it", severity="info")
+            yield selection.advice(expression, "the selector is true for every device", "remove it", severity="info")
         return
     why = f"fails on every device: {result.text}" if isinstance(result, EvalError) else "is false for every device"
-    yield Advice(selection.subject, expression.path, f"the selector {why}")
+    yield selection.advice(expression, f"the selector {why}")
 
 
 def _by_logic(selection: Selectors, expression: Expression, program: Program) -> Advice | None:
@@ -162,15 +159,13 @@ def _by_logic(selection: Selectors, expression: Expression, program: Program) ->
     if True not in program.outcomes:
         if _compare_twice(program):
             return None
-        return Advice(
-            selection.subject, expression.path, "no device satisfies this: it is never true, whatever a device has"
-        )
+        return selection.advice(expression, "no device satisfies this: it is never true, whatever a device has")
     if False in program.outcomes:
         return None
     message = "the selector is true for every device"
     if None in program.outcomes:
         message = "the selector excludes no device: it is true wherever it does not fail"
-    return Advice(selection.subject, expression.path, message, help="remove it, or correct it", severity="info")
+    return selection.advice(expression, message, "remove it, or correct it", severity="info")
 
 
 def _compare_twice(*programs: Program) -> bool:
@@ -200,14 +195,9 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
             said = f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
         else:
             continue
-        yield Advice(
-            selection.subject,
-            expression.path,
-            f"no device satisfies this: {said}",
-            help=_other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None),
-            span=found.span,
-            confidence="likely",
-        )
+        help_ = _other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None)
+        message = f"no device satisfies this: {said}"
+        yield selection.advice(expression, message, help_, span=found.span, confidence="likely")
 
 
 def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
@@ -241,11 +231,5 @@ def _holds(condition: Program, known: KnownDriver, name: str, values: tuple[str 
 
 
 def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str, rests: str | None = None) -> Advice:
-    return Advice(
-        selection.subject,
-        expression.path,
-        f"no device satisfies this: {why}",
-        help=rests,
-        span=part.span,
-        confidence="likely",
-    )
+    message = f"no device satisfies this: {why}"
+    return selection.advice(expression, message, rests, span=part.span, confidence="likely")

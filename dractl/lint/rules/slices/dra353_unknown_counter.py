@@ -43,8 +43,6 @@ devices.
 k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
-from collections.abc import Iterable
-
 from dractl.lint.model import Advice, Found, Run
 from dractl.lint.pools import pools
 from dractl.objects import items, mapping, text
@@ -70,21 +68,14 @@ def check(run: Run) -> Found:
                     used, path = mapping(item), (*device.path, "consumesCounters", at)
                     name = text(used.get("counterSet"))
                     if name and name not in counters:
-                        message = f"{pool} has no counter set {name}"
-                        yield Advice(
-                            subject, (*path, "counterSet"), message, help=_known("its counter sets are", counters)
-                        )
-                    elif name:
-                        for counter in mapping(used.get("counters")):
-                            if counter not in counters[name]:
-                                yield Advice(
-                                    subject,
-                                    (*path, "counters", counter),
-                                    f"counter set {name} has no counter {counter}",
-                                    help=_known("it has", counters[name]),
-                                    key=True,
-                                )
-
-
-def _known(what: str, names: Iterable[str]) -> str:
-    return f"{what} {', '.join(sorted(names)) or 'none'}"
+                        message, known = f"{pool} has no counter set {name}", ", ".join(sorted(counters)) or "none"
+                        yield Advice(subject, (*path, "counterSet"), message, help=f"its counter sets are {known}")
+                    for counter in mapping(used.get("counters")) if name and name in counters else ():
+                        if counter not in counters[name]:
+                            yield Advice(
+                                subject,
+                                (*path, "counters", counter),
+                                f"counter set {name} has no counter {counter}",
+                                help=f"it has {', '.join(sorted(counters[name])) or 'none'}",
+                                key=True,
+                            )

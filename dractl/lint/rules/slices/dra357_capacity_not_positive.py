@@ -32,8 +32,7 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDevice
 """
 
 from dractl.lint.model import Advice, Found, Run
-from dractl.model import Quantity
-from dractl.objects import mapping
+from dractl.objects import mapping, quantity
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
@@ -63,7 +62,5 @@ def _value(capacity: object) -> object:
 
 
 def _sign(value: object) -> int:
-    try:
-        return Quantity.parse(value).sign() if isinstance(value, str | int | float) else 0 if value is None else 1
-    except ValueError:
-        return 1  # the decoder says what is wrong
+    amount = quantity(value)
+    return amount.sign() if amount is not None else int(value is not None)  # the decoder says what is wrong
