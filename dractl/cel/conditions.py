@@ -41,15 +41,11 @@ class Literal(Part, frozen=True):
         if self.kind == "semver":
             return self.kind, str(self.value).partition("+")[0]
         if self.kind == "quantity":
-            return self.kind, _amount(str(self.value))
+            try:
+                return self.kind, parse_quantity(str(self.value)).exact()
+            except ValueError:  # DRA601 reports it
+                return self.kind, str(self.value)
         return "number" if self.kind in ("int", "uint", "double") else self.kind, self.value
-
-
-def _amount(text: str) -> object:
-    try:
-        return parse_quantity(text).exact()
-    except ValueError:  # DRA601 reports it
-        return text
 
 
 class Comparison(Part, frozen=True):
