@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from dractl.cel import conditions, decisions, lookups, reads, tautologies, tracing
+from dractl.cel import conditions, decisions, lookups, tautologies, tracing
 from dractl.cel.ast import Checked
 from dractl.cel.conditions import Comparison, Excerpt
 from dractl.cel.decisions import Decision
@@ -69,7 +69,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
     def reads(self) -> frozenset[Field] | None:
         """The parts of a device that the result depends on; None when it may depend on all of them, or does not
         compile."""
-        return None if self.checked is None else reads.reads(self.checked.root)
+        return None if self.checked is None else lookups.reads(self.checked.root)
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
