@@ -568,7 +568,6 @@ class _Estimator:
 
 
 def _literal(node: Node, default: int) -> int:
-    """The value of a non-negative integer literal."""
     return max(0, node.value) if isinstance(node, Const) and node.kind == "int" else default
 
 

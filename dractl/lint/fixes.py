@@ -124,7 +124,6 @@ def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextF
 
 
 def _rewritten(document: Document, violation: Violation) -> TextFix | None:
-    """An expression with what its hint says."""
     written = document.at(violation.path)
     parts = rewritten(written, violation.issues) if isinstance(written, str) else ()
     made = [
@@ -214,7 +213,6 @@ _SPECIAL = tuple("\"'[]{}&*!|>%@`#,?:-")
 
 
 def _quoted(text: str, quote: str) -> str:
-    """A text in the quotes of a YAML scalar."""
     inside = text.replace("'", "''") if quote == "'" else text.replace("\\", "\\\\").replace('"', '\\"')
     return f"{quote}{inside}{quote}"
 
@@ -240,7 +238,6 @@ def _converted(document: Document, violation: Violation) -> TextFix | None:
 
 
 def _listed(document: Document, path: Path) -> TextFix | None:
-    """A value as the only item of a list."""
     key, place, value = document.locate(path, key=True), document.locate(path), document.at(path)
     line = document.line(place.line)
     if not isinstance(value, dict) or line[place.column - 1 : place.column] == "{":

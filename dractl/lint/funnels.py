@@ -90,7 +90,6 @@ def _of_request(run: Run, inventory: TriedDevices, subject: Manifest, request: R
 
 @lru_cache(1024)  # many requests of a run have the same class and selectors
 def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) -> Sieve:
-    """The last of several selectors, after those of a class."""
     devices = _last(run, inventory, name, texts[:-1]).left if texts[1:] else _of_class(run, inventory, name)
     return _step(run, Expression(texts[-1], ()), devices or [])
 

@@ -71,8 +71,6 @@ def _values(name: str, text: str) -> list[object]:
 
 
 class _Lines:
-    """The lines of a file that can have comments."""
-
     def __init__(self, source: Source) -> None:
         self._source = source
         comments = ignores(source.text)

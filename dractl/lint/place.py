@@ -146,7 +146,6 @@ def _short(issue: Issue) -> str:
 
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:
-    """The right values, if the message does not have them."""
     if violation.nearest:
         return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
     known = hint(document, violation, target)

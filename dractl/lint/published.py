@@ -149,13 +149,12 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 @cache
 def drivers() -> dict[str, KnownDriver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
-    return {name: _driver(facts.driver(name)) for name in facts.names() if not name.endswith(ANYBODYS)}
-
-
-def _driver(known: facts.Driver) -> KnownDriver:
-    attributes = {name: replace(row, name=name) for row in known.attributes for name in (known.full(row.name),)}
-    capacities = {name: replace(row, name=name) for row in known.capacities for name in (known.full(row.name),)}
-    return KnownDriver(known, attributes, capacities, known.released)
+    found = {}
+    for known in (facts.driver(name) for name in facts.names() if not name.endswith(ANYBODYS)):
+        attributes = {name: replace(row, name=name) for row in known.attributes for name in (known.full(row.name),)}
+        capacities = {name: replace(row, name=name) for row in known.capacities for name in (known.full(row.name),)}
+        found[known.name] = KnownDriver(known, attributes, capacities, known.released)
+    return found
 
 
 @cache
@@ -256,11 +255,6 @@ class Wanted(Struct, frozen=True):
         return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
 
 
-def _types(known: KnownDriver) -> tuple[str, ...]:
-    row = known.attributes.get(f"{known.name}/type")
-    return tuple(str(value) for value in row.values) if row else ()
-
-
 def wanted(run: Run, request: Request) -> Wanted | None:
     """The devices selected by a request's class; None if the class or its driver is not known.
 
@@ -306,7 +300,8 @@ def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
 
 def pinned(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
     """The values of the attribute ``type`` that selectors leave; empty: any."""
-    kinds = set(_types(known))
+    row = known.attributes.get(f"{known.name}/type")
+    kinds = set(map(str, row.values)) if row else set()
     demands = [
         {str(literal.value) for literal in found.literals}
         for program in programs
@@ -392,10 +387,8 @@ class Read(Struct, frozen=True):
         """True if a device without it is no error here: written with ``?``, or tested before."""
         if self.lookup.optional or self.lookup.tested:
             return True
-        before = [program for _, program in self.selection.selectors]
-        before = before[: before.index(self.program) + 1] + list(
-            self.selection.wanted.classes if self.selection.wanted else ()
-        )
+        own, of_class = [program for _, program in self.selection.selectors], self.selection.wanted
+        before = (*own[: own.index(self.program) + 1], *(of_class.classes if of_class else ()))
         return any(
             other.tested and other.domain == self.lookup.domain and other.name in (None, self.lookup.name)
             for program in before
@@ -437,7 +430,6 @@ def _reads(run: Run) -> Iterator[Read]:
 
 
 def _driver_of_class(run: Run, selection: Selectors) -> str | None:
-    """The driver that the selectors of the class require, whether known or not."""
     if selection.request is None:
         return run.driver_of(expression for expression, _ in selection.selectors)
     installed = classes().get(selection.request.device_class)
@@ -484,9 +476,7 @@ def _constrained(run: Run) -> Iterator[Constrained]:
 def narrowed(run: Run, request: Request) -> Wanted | None:
     """The devices of a request after its own selectors."""
     known = wanted(run, request)
-    if known is None:
-        return None
-    return known.narrowed(run.program(item) for item in request.selectors)
+    return known and known.narrowed(run.program(item) for item in request.selectors)
 
 
 for _known in (drivers, classes, products, memories, in_domain, _domains):

@@ -128,7 +128,6 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
 
 
 def _value(item: Constrained, side: Wanted) -> str | None:
-    """The value of the attribute that all devices of a side have."""
     row = side.row("attributes", item.attribute)
     if row is None or row.when or side.lacks(row):
         return None

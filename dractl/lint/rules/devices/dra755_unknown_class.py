@@ -16,8 +16,8 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device 
 
 from functools import cache
 
+from dractl.lint.inventory import meant
 from dractl.lint.model import Advice, Found, Run
-from dractl.lint.names import meant
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")

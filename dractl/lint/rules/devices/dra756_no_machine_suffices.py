@@ -85,7 +85,6 @@ def _alike(left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[s
 
 
 def _claim(claim: Claim, constraints: Any) -> dict[str, Any]:
-    """The claim, or one of the template, with these constraints."""
     spec = claim.subject.spec
     spec = mapping(spec.get("spec")) if claim.subject.kind == "ResourceClaimTemplate" else spec
     devices = {**mapping(spec.get("devices")), "constraints": constraints or []}

@@ -83,7 +83,6 @@ def _kind(devices: list[SliceDevice]) -> str:
 
 
 def _bound(claim: Claim, one: Request, other: Request) -> bool:
-    """True if a constraint covers both requests."""
     covered = [{request.path for request in claim.targets(item.requests)} for item in claim.constraints]
     return any({one.path, other.path} <= paths for paths in covered)
 

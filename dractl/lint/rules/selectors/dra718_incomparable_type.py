@@ -120,7 +120,6 @@ def _as(row: Row, value: Any) -> Any:
 
 
 def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
-    """A literal of the attribute's type in place of the one that is written."""
     if len(found.literals) > 1:
         return None
     literal = found.literals[0]

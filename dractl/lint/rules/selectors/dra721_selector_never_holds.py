@@ -179,7 +179,6 @@ def _compare_twice(*programs: Program) -> bool:
 
 
 def _against_class(selection: Selectors, expression: Expression, program: Program) -> Found:
-    """Findings about values that a class installed by a driver excludes."""
     wanted, request = selection.wanted, selection.request
     if wanted is None or request is None or request.device_class not in classes():
         return
