@@ -85,8 +85,7 @@ def _walk(trace: Trace) -> Iterator[Trace]:
 
 
 def _shown(part: Trace) -> str | None:
-    if part.error is not None:
+    value = part.value
+    if part.error is not None or (isinstance(value, Optional) and not value.present):
         return None
-    if isinstance(part.value, Optional):
-        return show(part.value.value) if part.value.present else None
-    return show(part.value)
+    return show(value.value if isinstance(value, Optional) else value)

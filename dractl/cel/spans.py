@@ -37,10 +37,6 @@ class Spans:
             self.known[id(node)] = self._span(node)
         return self.known[id(node)]
 
-    def text(self, node: Node) -> str:
-        start, end = self.span(node)
-        return self.source[start:end]
-
     def field(self, node: Node) -> int:
         """Start of the name in ``operand.name``, ``operand.?name`` and ``has(operand.name)``."""
         if isinstance(node, Select) and node.test:

@@ -37,7 +37,8 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     if violation.rule == "wrong-type":
         return _converted(document, violation) or _without_unit(document, violation)
     if violation.path[-1] == "count" and "allocationMode" in violation.message:
-        return _dropped(document, violation.path)
+        edit = removal(document, violation.path)
+        return TextFix("remove count", (edit,), safe=False) if edit is not None else None
     written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
@@ -46,8 +47,6 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
         only = isinstance(requests, list) and len(requests) == 1
         to = (*violation.path[:-1], "requests", 0, "exactly", written)
         return _into(document, violation.path, to) if only else None
-    if violation.moved_to is not None and not _is_judged(document, violation.moved_to):
-        return None
     if violation.moved_to is not None:
         return _moved(document, violation.path, violation.moved_to)
     if violation.key:
@@ -57,11 +56,6 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
         return replacement(document, Replacement(violation.path, meant)) if meant else None
     safe = _alike(written, violation.nearest)
     return replacement(document, Replacement(violation.path, violation.nearest, safe=safe))
-
-
-def _dropped(document: Document, path: Path) -> TextFix | None:
-    edit = removal(document, path)
-    return None if edit is None else TextFix(f"remove {path[-1]}", (edit,), safe=False)
 
 
 def _without_unit(document: Document, violation: Violation) -> TextFix | None:
@@ -162,13 +156,11 @@ def _left(document: Document, violation: Violation) -> str | None:
     return violation.allowed[0] if named.isdisjoint(violation.allowed) else None
 
 
-def _is_judged(document: Document, path: Path) -> bool:
-    """True if an error at a path would be reported: for pods and workloads, only errors about claims are."""
-    return (document.api_version or "").startswith("resource.k8s.io/") or not _OF_CLAIMS.isdisjoint(path)
-
-
 def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
     """A field under its right name or, if it is a request's, below ``exactly``; or a wrapper's content in its place."""
+    # For pods and workloads, only errors about claims would be reported.
+    if not (document.api_version or "").startswith("resource.k8s.io/") and _OF_CLAIMS.isdisjoint(to):
+        return None
     holder = document.at(path[:-1])
     if to == path[:-1]:
         return _unwrapped(document, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # not for files without selectors
 
 ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
 Row = Attribute | Capacity
+T = TypeVar("T")
 
 
 class KnownDriver(Struct, frozen=True):
@@ -321,6 +322,11 @@ def _compiled(run: Run, written: str) -> Program:
     return environment(run.target, "new").compile(written)
 
 
+def _once_a_run(found: Callable[[Run], Iterator[T]]) -> Callable[[Run], tuple[T, ...]]:
+    """What is found in a run, kept until the next one: every rule asks for the same."""
+    return lru_cache(1)(lambda run: tuple(found(run)))
+
+
 class Selectors(Struct, frozen=True):
     """The selectors of one request, or of one class, in the order in which they are evaluated.
 
@@ -346,13 +352,9 @@ class Selectors(Struct, frozen=True):
         return Advice(self.subject, expression.path, message, help, **others)
 
 
-@lru_cache(1)  # every rule asks for the same run
-def selections(run: Run) -> tuple[Selectors, ...]:
+@_once_a_run
+def selections(run: Run) -> Iterator[Selectors]:
     """Those of all classes and requests, but for drivers whose devices are asked instead (``--devices``)."""
-    return tuple(_selections(run))
-
-
-def _selections(run: Run) -> Iterator[Selectors]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject in run.of("DeviceClass"):
         programs = tuple((expression, run.program(expression)) for expression in subject.selectors)
@@ -402,14 +404,10 @@ class Read(Struct, frozen=True):
         return Advice(self.selection.subject, self.expression.path, message, help, **others)
 
 
-@lru_cache(1)  # every rule asks for the same run
-def reads(run: Run) -> tuple[Read, ...]:
+@_once_a_run
+def reads(run: Run) -> Iterator[Read]:
     """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else, if the
     class is not known, the one that owns its domain."""
-    return tuple(_reads(run))
-
-
-def _reads(run: Run) -> Iterator[Read]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     seen = published_here(run)
     for selection in selections(run):
@@ -455,13 +453,9 @@ class Constrained(Struct, frozen=True):
         return Advice(self.claim.subject, path, message, help, confidence="likely", **others)
 
 
-@lru_cache(1)  # every rule asks for the same run
-def constrained(run: Run) -> tuple[Constrained, ...]:
+@_once_a_run
+def constrained(run: Run) -> Iterator[Constrained]:
     """Every constraint over devices of known drivers, but for drivers whose devices are asked instead."""
-    return tuple(_constrained(run))
-
-
-def _constrained(run: Run) -> Iterator[Constrained]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for claim, constraint in run.constraints:
         field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
