@@ -197,21 +197,8 @@ def _unfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
 _CONVERSIONS = {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 _VARIABLE = object()
 _TYPE_NAMES = {
-    *(
-        "bool",
-        "bytes",
-        "double",
-        "int",
-        "list",
-        "map",
-        "null_type",
-        "optional_type",
-        "string",
-        "type",
-        "uint",
-        "net.IP",
-    ),
-    *("google.protobuf.Duration", "google.protobuf.Timestamp", "net.CIDR"),
+    *("bool", "bytes", "double", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint"),
+    *("net.IP", "net.CIDR", "google.protobuf.Duration", "google.protobuf.Timestamp"),
 }
 
 

@@ -58,7 +58,6 @@ def compile_program(text: str, declarations: Declarations) -> Program:
 
 
 def _check(text: str, declarations: Declarations) -> Checked:
-    """Parses and checks; raises Rejected."""
     source, tests = rewritten(text, declarations.shared, declarations.lists)
     try:
         serialized = _compiled(source, declarations)
@@ -97,7 +96,6 @@ def _reject(issues: tuple[Issue, ...], text: str) -> None:
 
 
 def _finish(checked: Checked, declarations: Declarations) -> None:
-    """Checks the output type and makes a program; raises Rejected."""
     kind = checked.root.type
     if kind not in declarations.outputs:
         message = f"must evaluate to {declarations.wanted}, not {kind}"

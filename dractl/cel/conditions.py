@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, ListLiteral, Node, Select
 from dractl.cel.functions.kubernetes import parse_quantity
 from dractl.cel.lookups import Lookup
 from dractl.cel.spans import Spans
-from dractl.cel.tokens import Token, tokenize
+from dractl.cel.tokens import Part, Token, tokenize
 
 _OPERATORS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in"}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -18,15 +17,13 @@ _METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
 _CONVERSIONS = ("quantity", "semver")
 
 
-class Excerpt(Struct, frozen=True):
-    """A part of an expression: its text and its place in the whole (code points, end exclusive)."""
+class Excerpt(Part, frozen=True):
+    """A part of an expression with its text."""
 
     text: str
-    start: int
-    end: int
 
 
-class Literal(Struct, frozen=True):
+class Literal(Part, frozen=True):
     """A literal operand of a comparison.
 
     ``kind``: the name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and ``semver("1.2.3")``, whose
@@ -36,8 +33,6 @@ class Literal(Struct, frozen=True):
     kind: str
     value: Any
     text: str
-    start: int
-    end: int
 
     @property
     def key(self) -> tuple[str, Any]:
@@ -46,18 +41,14 @@ class Literal(Struct, frozen=True):
         if self.kind == "semver":
             return self.kind, str(self.value).partition("+")[0]
         if self.kind == "quantity":
-            return self.kind, _amount(str(self.value))
+            try:
+                return self.kind, parse_quantity(str(self.value)).exact()
+            except ValueError:  # DRA601 reports it
+                return self.kind, str(self.value)
         return "number" if self.kind in ("int", "uint", "double") else self.kind, self.value
 
 
-def _amount(text: str) -> object:
-    try:
-        return parse_quantity(text).exact()
-    except ValueError:  # DRA601 reports it
-        return text
-
-
-class Comparison(Struct, frozen=True):
+class Comparison(Part, frozen=True):
     """``lookup OPERATOR literal``, with the lookup on the left however it is written.
 
     ``lookup`` is None for ``device.driver``. ``operator``: ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``;
@@ -69,8 +60,6 @@ class Comparison(Struct, frozen=True):
     lookup: Lookup | None
     operator: str
     literals: tuple[Literal, ...]
-    start: int
-    end: int
     operand_end: int
     default: Literal | None = None
     required: bool = False
@@ -82,7 +71,7 @@ def conjuncts(root: Node, spans: Spans) -> tuple[Excerpt, ...]:
     parentheses, a single one does not."""
     nodes = tuple(_joined(root))
     places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(root)]
-    return tuple(Excerpt(spans.source[start:end], start, end) for start, end in places)
+    return tuple(Excerpt(start, end, spans.source[start:end]) for start, end in places)
 
 
 def _joined(node: Node) -> Iterator[Node]:
@@ -95,7 +84,7 @@ def _joined(node: Node) -> Iterator[Node]:
 
 def comparisons(root: Node, spans: Spans, lookups: Iterable[Lookup]) -> tuple[Comparison, ...]:
     """Every comparison of a lookup, or of ``device.driver``, with literals only."""
-    reader = _Reader(spans, {(found.start, found.end): found for found in lookups if not found.tested})
+    reader = _Reader(spans, {found.span: found for found in lookups if not found.tested})
     return tuple(reader.read(root, True, False))
 
 
@@ -143,14 +132,13 @@ class _Reader:
         lookup = self.lookups.get(self.spans.span(operand))
         if lookup is None and not _is_driver(operand):
             return None
-        start, stop = self.spans.span(node)
         known = tuple(literal for literal in literals if literal is not None)
-        return Comparison(lookup, operator, known, start, stop, end, default)
+        return Comparison(*self.spans.span(node), lookup, operator, known, end, default)
 
     def literal(self, node: Node) -> Literal | None:
         if isinstance(node, Const):
             start, end = self.spans.span(node)
-            return Literal(node.kind, node.value, self.spans.source[start:end], start, end)
+            return Literal(start, end, node.kind, node.value, self.spans.source[start:end])
         if isinstance(node, Call) and node.function in _CONVERSIONS and node.args and isinstance(node.args[0], Const):
             inner = self.literal(node.args[0])
             return replace(inner, kind=node.function) if inner is not None else None
@@ -183,12 +171,9 @@ def driver_comparisons(text: str) -> tuple[Comparison, ...]:
         names = [token for token in literals if token.kind == "string" and token.content is not None]
         if names and len(names) == len(literals):
             places = [tokens[i].start, tokens[i + 2].end, names[0].start, names[-1].end]
-            strings = tuple(Literal("string", token.content, token.text, token.start, token.end) for token in names)
-            found.append(
-                Comparison(
-                    None, operator, strings, min(places), max(places), tokens[i + 2].end, required=not alternatives
-                )
-            )
+            strings = tuple(Literal(*token.span, "string", token.content, token.text) for token in names)
+            whole = min(places), max(places)
+            found.append(Comparison(*whole, None, operator, strings, tokens[i + 2].end, required=not alternatives))
     return tuple(found)
 
 
@@ -201,4 +186,4 @@ def first_arguments(tokens: Sequence[Token], function: str) -> Iterator[tuple[Ex
             continue
         if argument.kind == "string" and argument.content is not None:
             start = argument.content_start
-            yield Excerpt(argument.content, start, start + len(argument.content)), after.text
+            yield Excerpt(start, start + len(argument.content), argument.content), after.text

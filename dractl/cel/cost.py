@@ -194,7 +194,7 @@ _GETTERS = {
     *("masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast"),
     "isGlobalUnicast",
 }
-_PARSERS = {"cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"}
+_PARSERS = {"ip", "ip.isCanonical", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"}
 _SCANS = {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"}
 _FOUR_BY_FOUR = {"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"}
 _COMPARISONS = {
@@ -219,10 +219,8 @@ class _Estimator:
     # -- knowledge ----------------------------------------------------------------------------------------------------
 
     def variable(self, node: Node) -> Variable | None:
-        if isinstance(node, Ident):
-            found = self.variables.get(node.name)
-            return found[-1] if found else None
-        return None
+        found = self.variables.get(node.name) if isinstance(node, Ident) else None
+        return found[-1] if found else None
 
     def path(self, node: Node) -> Path:
         variable = self.variable(node)
@@ -284,7 +282,7 @@ class _Estimator:
             case MapLiteral():
                 return self.map_literal(node)
             case Comprehension():
-                return self.bind(node) if self.is_bind(node) else self.loop(node)
+                return self.comprehension(node)
             case StructLiteral():
                 return _sum(_fixed(40), *map(self.cost, node.children()))
         raise TypeError(f"unknown node {node!r}")
@@ -334,26 +332,34 @@ class _Estimator:
 
     # -- comprehensions -----------------------------------------------------------------------------------------------
 
-    def is_bind(self, node: Comprehension) -> bool:
-        return node.binds and node.accumulator != "__result__"
-
     def enter(self, name: str, variable: Variable) -> None:
         self.variables.setdefault(name, []).append(variable)
 
     def leave(self, name: str) -> None:
         self.variables[name].pop()
 
-    def bind(self, node: Comprehension) -> Range:
+    def comprehension(self, node: Comprehension) -> Range:
         before = _sum(self.cost(node.range), self.cost(node.init))
         self.enter(node.accumulator, Variable(self.path(node.init), self.size(node.init), self.entries(node.init)))
-        cost = _sum(before, self.cost(node.result))
+        bind = node.binds and node.accumulator != "__result__"
+        each = _NOTHING if bind else self.rounds(node)
+        after = self.cost(node.result)
         self.leave(node.accumulator)
-        self.pass_on(node.result, node)
-        return cost
+        if bind:
+            self.pass_on(node.result, node)
+            return _sum(before, after)
+        count = self.size_or_unknown(node.range)
+        if isinstance(node.init, Const):
+            self.sizes[node.id] = self.size_or_unknown(node.init)
+        elif isinstance(node.init, (ListLiteral, MapLiteral)):
+            self.sizes[node.id] = count
+            made = self.entries(node.step)
+            if made is not None:
+                self.contents[node.id] = made
+        return _sum(before, _product(count, each), after)
 
-    def loop(self, node: Comprehension) -> Range:
-        before = _sum(self.cost(node.range), self.cost(node.init))
-        self.enter(node.accumulator, Variable(self.path(node.init), self.size(node.init), self.entries(node.init)))
+    def rounds(self, node: Comprehension) -> Range:
+        """The cost of one round of a loop."""
         entries = self.entries(node.range)
         container = entries.container if entries else node.range.type.partition("(")[0]
         keys, values = (entries.keys, entries.values) if entries else (None, None)
@@ -370,17 +376,7 @@ class _Estimator:
         self.leave(node.variable)
         if node.second:
             self.leave(node.second)
-        after = self.cost(node.result)
-        self.leave(node.accumulator)
-        count = self.size_or_unknown(node.range)
-        if isinstance(node.init, Const):
-            self.sizes[node.id] = self.size_or_unknown(node.init)
-        elif isinstance(node.init, (ListLiteral, MapLiteral)):
-            self.sizes[node.id] = count
-            made = self.entries(node.step)
-            if made is not None:
-                self.contents[node.id] = made
-        return _sum(before, _product(count, each), after)
+        return each
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
@@ -414,9 +410,9 @@ class _Estimator:
     def overload(self, node: Call, overload: str, arguments: list[Range]) -> Estimated:
         special = _LIBRARY.get(node.function)
         found = special(self, node, overload) if special else None
-        if found is not None:
-            return Estimated(_sum(found.cost, *arguments), found.size)
-        return self.standard(node, overload, arguments)
+        if found is None:
+            return self.standard(node, overload, arguments)
+        return Estimated(_sum(found.cost, *arguments), found.size)
 
     def standard(self, node: Call, overload: str, arguments: list[Range]) -> Estimated:
         """checker/cost.go functionCost."""
@@ -424,17 +420,14 @@ class _Estimator:
         sizes = self.size_or_unknown
         operands = node.children()
         match overload:
-            case "string_format":
-                return Estimated(_sum(_scaled(sizes(operands[0]), 0.1), spent))
-            case "string_to_bytes":
+            case "string_format" | "string_to_bytes" | "bytes_to_string" | "strings_quote":
                 low, high = sizes(operands[0])
-                return Estimated(_sum(_scaled((low, high), 0.1), spent), (low, high * 4 % (1 << 64)))
-            case "bytes_to_string":
-                low, high = sizes(operands[0])
-                return Estimated(_sum(_scaled((low, high), 0.1), spent), (low // 4, high))
-            case "strings_quote":
-                low, high = sizes(operands[0])
-                return Estimated(_sum(_scaled((low, high), 0.1), spent), (low + 2, (high * 2 + 2) % (1 << 64)))
+                made = {
+                    "string_to_bytes": (low, high * 4 % (1 << 64)),
+                    "bytes_to_string": (low // 4, high),
+                    "strings_quote": (low + 2, (high * 2 + 2) % (1 << 64)),
+                }
+                return Estimated(_sum(_scaled((low, high), 0.1), spent), made.get(overload))
             case "starts_with_string" | "ends_with_string":
                 return Estimated(_sum(_scaled(sizes(operands[1]), 0.1), spent))
             case "in_list":
@@ -445,7 +438,10 @@ class _Estimator:
             case "logical_or" | "logical_and":
                 return Estimated((arguments[0][0], spent[1]))
             case "conditional":
-                return self.conditional(node, arguments)
+                condition, yes, no = arguments
+                size = _union(sizes(node.args[1]), sizes(node.args[2]))
+                self.join_entries(node, node.args[1], node.args[2])
+                return Estimated(_sum(condition, _union(yes, no)), size)
             case "add_string" | "add_bytes" | "add_list":
                 total = _sum(sizes(operands[0]), sizes(operands[1]))
                 self.join_entries(node, operands[0], operands[1])
@@ -458,12 +454,6 @@ class _Estimator:
             return Estimated(_sum(_scaled((min(most, 1), most), 0.1), spent))
         return Estimated(_sum(_ONE, spent))
 
-    def conditional(self, node: Call, arguments: list[Range]) -> Estimated:
-        condition, yes, no = arguments
-        size = _union(self.size_or_unknown(node.args[1]), self.size_or_unknown(node.args[2]))
-        self.join_entries(node, node.args[1], node.args[2])
-        return Estimated(_sum(condition, _union(yes, no)), size)
-
     def join_entries(self, node: Node, a: Node, b: Node) -> None:
         x, y = self.entries(a), self.entries(b)
         if x is not None and y is not None:
@@ -473,8 +463,7 @@ class _Estimator:
         scanned = _scaled(_sum(self.size_or_unknown(text), _ONE), 0.1)
         return _product(scanned, _scaled(self.size_or_unknown(pattern), 0.25))
 
-    # -- libraries: a method gives None where the standard rules hold
-    # ----------------------------------------------------
+    # -- libraries: a method gives None where the standard rules hold -------------------------------------------------
 
     def sets(self, node: Call, _: str) -> Estimated:
         pairs = _product(*map(self.size_or_unknown, node.args))
@@ -499,10 +488,8 @@ class _Estimator:
                 factor, size = 2.1 if text else 2.0, _product(size, size)
         return Estimated(_sum(_scaled(size, factor), _fixed(11)), size)
 
-    def scan(self, node: Call, _: str) -> Estimated | None:
-        target = node.target
-        if target is None:
-            return None
+    def scan(self, node: Call, _: str) -> Estimated:
+        target = node.children()[0]
         if node.function == "includes" and self.release < 37:
             return Estimated((0, 48))
         size = self.size_or_unknown(target)
@@ -512,32 +499,20 @@ class _Estimator:
             return Estimated(_product(size, each))
         return Estimated(size if node.function == "includes" else _scaled(size, 0.1))
 
-    def transform(self, node: Call, _: str) -> Estimated | None:
-        if node.target is None:
-            return None
-        size = self.size_or_unknown(node.target)
+    def transform(self, node: Call, _: str) -> Estimated:
+        size = self.size_or_unknown(node.children()[0])
         return Estimated(_scaled(size, 0.1), size)
 
-    def url(self, node: Call, _: str) -> Estimated:
-        size = self.size_or_unknown(node.args[0])
-        return Estimated(_scaled(size, 0.1), size)
-
-    def parser(self, node: Call, _: str) -> Estimated:
-        return Estimated(_scaled(self.size_or_unknown(node.args[0]), 0.1))
-
-    def ip(self, node: Call, overload: str) -> Estimated:
-        return Estimated(_ONE) if overload == "cidr_ip" else self.parser(node, overload)
-
-    def canonical(self, node: Call, _: str) -> Estimated:
-        return Estimated(_scaled(self.size_or_unknown(node.args[0]), 0.2))
+    def parser(self, node: Call, overload: str) -> Estimated:
+        if overload == "cidr_ip":
+            return Estimated(_ONE)
+        return Estimated(_scaled(self.size_or_unknown(node.args[0]), 0.2 if overload == "ip_is_canonical" else 0.1))
 
     def getter(self, _node: Call, _overload: str) -> Estimated:
         return Estimated(_ONE)
 
-    def replace(self, node: Call, _: str) -> Estimated | None:
-        if node.target is None or len(node.args) < 2:
-            return None
-        text, old, new = (self.size_or_unknown(n) for n in (node.target, node.args[0], node.args[1]))
+    def replace(self, node: Call, _: str) -> Estimated:
+        text, old, new = map(self.size_or_unknown, node.children()[:3])
         most, kept_most = self.replacements(text[1], old[0], new[1])
         least, kept_least = self.replacements(text[0], old[1], new[0])
         size = _sum(_product((least, most), new), (kept_least, kept_most))
@@ -552,41 +527,29 @@ class _Estimator:
             return 0, text
         return min(UNBOUNDED, math.ceil(float(text) / float(old))), 0
 
-    def split(self, node: Call, _: str) -> Estimated | None:
-        if node.target is None:
-            return None
-        size = self.size_or_unknown(node.target)
-        most = size[1]
-        if len(node.args) > 1:
-            limit = node.args[1]
-            if isinstance(limit, Const) and limit.kind == "int":
-                most = limit.value % (1 << 64)
+    def split(self, node: Call, _: str) -> Estimated:
+        size = self.size_or_unknown(node.children()[0])
+        limit = node.args[1] if len(node.args) > 1 else None
+        most = limit.value % (1 << 64) if isinstance(limit, Const) and limit.kind == "int" else size[1]
         return Estimated(_scaled(size, 0.2), (0, most))
 
-    def join(self, node: Call, _: str) -> Estimated | None:
-        if node.target is None:
-            return None
-        count = self.size_or_unknown(node.target)
-        size = _product(count, self.item_size(node.target)) if parameters(node.target.type) else _NOTHING
+    def join(self, node: Call, _: str) -> Estimated:
+        target = node.children()[0]
+        count = self.size_or_unknown(target)
+        size = _product(count, self.item_size(target)) if parameters(target.type) else _NOTHING
         if node.args:
             gaps = max(0, count[0] - 1), max(0, count[1] - 1)
             size = _sum(size, _product(self.size_or_unknown(node.args[0]), gaps))
         return Estimated(_scaled(size, 0.1), size)
 
-    def find(self, node: Call, _: str) -> Estimated | None:
-        if node.target is None:
-            return None
-        return Estimated(self.pattern_cost(node.target, node.args[0]), (0, self.size_or_unknown(node.target)[1]))
+    def find(self, node: Call, _: str) -> Estimated:
+        text, pattern = node.children()[:2]
+        return Estimated(self.pattern_cost(text, pattern), (0, self.size_or_unknown(text)[1]))
 
-    def contains_ip(self, node: Call, overload: str) -> Estimated:
-        return Estimated(_sum(_scaled((8, 32), 0.1), self.parsed(node, overload == "cidr_contains_ip_string")))
-
-    def contains_cidr(self, node: Call, overload: str) -> Estimated:
-        own = _sum(_scaled((8, 32), 0.1), _scaled((4, 16), 0.1), _ONE)
-        return Estimated(_sum(own, self.parsed(node, overload == "cidr_contains_cidr_string")))
-
-    def parsed(self, node: Call, text: bool) -> Range:
-        return _scaled(self.size_or_unknown(node.args[0]), 0.1) if text else _NOTHING
+    def contains_address(self, node: Call, overload: str) -> Estimated:
+        parsed = _scaled(self.size_or_unknown(node.args[0]), 0.1) if overload.endswith("_string") else _NOTHING
+        prefix = _sum(_scaled((4, 16), 0.1), _ONE) if node.function == "containsCIDR" else _NOTHING
+        return Estimated(_sum(_scaled((8, 32), 0.1), prefix, parsed))
 
     def validate(self, node: Call, _: str) -> Estimated:
         return Estimated(_scaled(_scaled(self.size_or_unknown(node.args[0]), 0.1), 128 * 0.25))
@@ -605,7 +568,6 @@ class _Estimator:
 
 
 def _literal(node: Node, default: int) -> int:
-    """The value of a non-negative integer literal."""
     return max(0, node.value) if isinstance(node, Const) and node.kind == "int" else default
 
 
@@ -618,18 +580,15 @@ _LIBRARY: dict[str, _Method] = {
         _Estimator.allocating,
     ),
     **dict.fromkeys(_SCANS, _Estimator.scan),
-    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _Estimator.transform),
+    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim", "url"), _Estimator.transform),
     **dict.fromkeys(_PARSERS, _Estimator.parser),
     **dict.fromkeys(_GETTERS, _Estimator.getter),
     **dict.fromkeys(("find", "findAll"), _Estimator.find),
-    "url": _Estimator.url,
-    "ip": _Estimator.ip,
-    "ip.isCanonical": _Estimator.canonical,
     "replace": _Estimator.replace,
     "split": _Estimator.split,
     "join": _Estimator.join,
-    "containsIP": _Estimator.contains_ip,
-    "containsCIDR": _Estimator.contains_cidr,
+    "containsIP": _Estimator.contains_address,
+    "containsCIDR": _Estimator.contains_address,
     "validate": _Estimator.validate,
     "_==_": _Estimator.equals,
 }

@@ -64,7 +64,7 @@ def _first(trace: Trace, value: bool) -> Trace:
 
 
 def _seen(trace: Trace, lookups: Iterable[Lookup]) -> tuple[Seen, ...]:
-    named = {(found.start, found.end): found for found in lookups if found.name is not None}
+    named = {found.span: found for found in lookups if found.name is not None}
     found: dict[str, Seen] = {}
     for part in _walk(trace):
         lookup = named.get((part.start, part.end))
@@ -85,8 +85,7 @@ def _walk(trace: Trace) -> Iterator[Trace]:
 
 
 def _shown(part: Trace) -> str | None:
-    if part.error is not None:
+    value = part.value
+    if part.error is not None or (isinstance(value, Optional) and not value.present):
         return None
-    if isinstance(part.value, Optional):
-        return show(part.value.value) if part.value.present else None
-    return show(part.value)
+    return show(value.value if isinstance(value, Optional) else value)

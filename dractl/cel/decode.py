@@ -88,7 +88,11 @@ class _Decoder(Struct, frozen=True):
         place = (identity, self.types.get(identity, DYN), self.offsets.get(identity, 0))
         match message.WhichOneof("kind"):
             case "const_expr":
-                return Const(*place, *_constant(message.const_expr))
+                kind = message.const_expr.WhichOneof("kind")
+                if kind in (None, "null_value"):
+                    return Const(*place, "null_type", None)
+                value = getattr(message.const_expr, kind)
+                return Const(*place, kind.removesuffix("_value").removesuffix("64"), value)
             case "ident_expr":
                 return Ident(*place, message.ident_expr.name)
             case "select_expr":
@@ -126,12 +130,3 @@ class _Decoder(Struct, frozen=True):
             return StructLiteral(*place, struct.message_name, fields)
         entries = (MapEntry(self.node(e.map_key), self.node(e.value), e.optional_entry) for e in struct.entries)
         return MapLiteral(*place, tuple(entries))
-
-
-def _constant(constant: Any) -> tuple[str, Any]:
-    """The type of a literal and its value."""
-    match constant.WhichOneof("kind"):
-        case None | "null_value":
-            return "null_type", None
-        case field:
-            return field.removesuffix("_value").removesuffix("64"), getattr(constant, field)

@@ -76,7 +76,8 @@ class _Builder:
     def _plain(self, node: Node) -> Run:
         match node:
             case Const():
-                return self._const(node)
+                value = Uint(node.value) if node.kind == "uint" else node.value
+                return lambda _: value
             case Ident():
                 return self._ident(node)
             case Select():
@@ -90,14 +91,11 @@ class _Builder:
             case Comprehension():
                 return self._bind(node) if node.binds else self._loop(node)
             case StructLiteral():
-                return self._struct(node)
+                built = [(name, self.build(value)) for name, value, _ in node.fields]
+                return lambda f: messages.construct(node.name, {name: run(f) for name, run in built})
         raise TypeError(f"unknown node {node!r}")
 
     # -- leaves -------------------------------------------------------------------------------------------------------
-
-    def _const(self, node: Const) -> Run:
-        value = Uint(node.value) if node.kind == "uint" else node.value
-        return lambda _: value
 
     def _ident(self, node: Ident) -> Run:
         name = node.name
@@ -215,8 +213,9 @@ class _Builder:
     def _binary(self, node: Call) -> Run:
         binary = operators.BINARY[node.function]
         left_node, right_node = node.args
-        if binary is v.contains and self.observer is None:
-            shortcut = self._has_key(left_node, right_node)
+        constant = left_node.value if isinstance(left_node, Const) and left_node.kind == "string" else None
+        if binary is v.contains and self.observer is None and constant is not None:
+            shortcut = self._entry(right_node, constant, True)  # "name" in device.attributes["domain"]: as has()
             if shortcut is not None:
                 return shortcut
         left, right = self.build(left_node), self.build(right_node)
@@ -236,12 +235,6 @@ class _Builder:
 
                 return equals
         return _strict(binary, left, right)
-
-    def _has_key(self, key: Node, container: Node) -> Run | None:
-        """``"name" in device.attributes["domain"]``: as ``has()``."""
-        if isinstance(key, Const) and key.kind == "string":
-            return self._entry(container, key.value, True)
-        return None
 
     def _logical(self, node: Call) -> Run:
         """``&&`` and ``||``: a deciding side hides the error of the other."""
@@ -394,10 +387,6 @@ class _Builder:
             return found
 
         return run
-
-    def _struct(self, node: StructLiteral) -> Run:
-        built = [(name, self.build(value)) for name, value, _ in node.fields]
-        return lambda f: messages.construct(node.name, {name: value(f) for name, value in built})
 
     # -- variables ----------------------------------------------------------------------------------------------------
 

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dractl.cel.ast import Call, Comprehension, Const, Ident, Node, Select
+from dractl.cel.device import Field
 from dractl.cel.spans import Spans
-from dractl.cel.tokens import Token, brackets, tokenize
+from dractl.cel.tokens import Part, Token, brackets, tokenize
 
 _MAPS = ("attributes", "capacity")
 _INDEXING = ("_[_]", "_[?_]", "_?._")
 
 
-class Lookup(Struct, frozen=True):
+class Lookup(Part, frozen=True):
     """A lookup such as ``device.attributes["domain"].name``, and its place. All places are code points.
 
     ``start`` and ``end`` enclose the whole lookup; ``domain_start`` and ``name_start`` are where the names themselves
@@ -28,8 +29,6 @@ class Lookup(Struct, frozen=True):
     kind: str
     domain: str
     name: str | None
-    start: int
-    end: int
     domain_start: int
     name_start: int
     optional: bool = False
@@ -41,19 +40,25 @@ class Lookup(Struct, frozen=True):
         return self.domain if self.name is None else f"{self.domain}/{self.name}"
 
     @property
-    def name_end(self) -> int:
-        return self.name_start + len(self.name or "")
+    def name_span(self) -> tuple[int, int]:
+        return self.name_start, self.name_start + len(self.name or "")
 
     @property
-    def domain_end(self) -> int:
-        return self.domain_start + len(self.domain)
+    def domain_span(self) -> tuple[int, int]:
+        return self.domain_start, self.domain_start + len(self.domain)
 
 
 def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
     """Every lookup whose domain is a literal, in the order of the source; through the variables of ``cel.bind`` too."""
-    finder = _Finder(spans)
-    finder.visit(root, {})
-    return tuple(sorted(finder.found.values(), key=lambda found: (found.start, found.end)))
+    found = _Finder(root, spans).found.values()
+    return tuple(sorted(found, key=lambda found: found.span))
+
+
+def reads(root: Node) -> frozenset[Field] | None:
+    """The parts of a device that an expression depends on; None when it iterates over, compares or otherwise uses a
+    whole map of the device."""
+    finder = _Finder(root)
+    return None if finder.whole else frozenset(finder.fields)
 
 
 class _Place(Struct, frozen=True):
@@ -69,50 +74,52 @@ _Scope = dict[str, "_Place | None"]
 
 
 class _Finder:
-    def __init__(self, spans: Spans) -> None:
+    """Follows the device and its maps through an expression; ``found`` stays empty without ``spans``."""
+
+    def __init__(self, root: Node, spans: Spans | None = None) -> None:
         self.spans = spans
         self.found: dict[tuple[int, int, str], Lookup] = {}  # a macro may contain its operand twice
+        self.fields: set[Field] = set()
+        self.whole = False  # a map is used as a whole
+        self.visit(root, {})
 
     def visit(self, node: Node, scope: _Scope) -> None:
         place = self.place(node, scope)
-        if place is not None and place.domain is not None:
-            self.add(place, None, self.spans.span(node), self.spans.span(node)[1])
+        if place is None:
+            return
+        self.whole = self.whole or not (isinstance(node, Select) and node.test)  # every device has every domain
+        if place.domain is not None:
+            self.add(node, place, None, None)
 
     def add(
         self,
+        node: Node,
         place: _Place,
         name: str | None,
-        span: tuple[int, int],
-        name_start: int,
-        *,
+        start: int | None,
         optional: bool = False,
         tested: bool = False,
     ) -> None:
-        found = Lookup(
-            place.kind,
-            place.domain or "",
-            name,
-            *span,
-            place.domain_start,
-            name_start,
-            optional or place.optional,
-            tested,
-        )
-        self.found[*span, found.full_name] = found
+        if self.spans is not None:
+            span, optional = self.spans.span(node), optional or place.optional
+            start = span[1] if start is None else start
+            found = Lookup(*span, place.kind, place.domain or "", name, place.domain_start, start, optional, tested)
+            self.found[*span, found.full_name] = found
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
         """The value of a node that is a map of the device; its parts have been visited then, too."""
         match node:
+            case Ident(name=name) if name in scope:
+                return scope[name]
+            case Ident(name="device"):
+                return _Place()
             case Ident(name=name):
-                if name in scope:
-                    return scope[name]
-                before, _, kind = name.rpartition(".")
-                return _Place() if name == "device" else _Place(kind) if before == "device" and kind in _MAPS else None
+                before, _, field = name.rpartition(".")
+                return self.step(node, _Place(), field) if before == "device" else None
             case Select(operand=operand, field=field):
-                return self.step(node, self.place(operand, scope), field, self.spans.field(node), False)
+                return self.step(node, self.place(operand, scope), field)
             case Call(function=function, args=(container, Const(value=str()) as key)) if function in _INDEXING:
-                written = self.spans.field(node) if function == "_?._" else self.spans.content(key)
-                return self.step(node, self.place(container, scope), key.value, written, function != "_[_]")
+                return self.step(node, self.place(container, scope), key.value, function != "_[_]")
             case Call(function="@in", args=(Const(value=str()) as key, container)):
                 self.membership(node, key, self.place(container, scope))
                 return None
@@ -128,27 +135,40 @@ class _Finder:
             self.visit(child, scope)
         return None
 
-    def step(self, node: Node, place: _Place | None, name: str, written: int, optional: bool) -> _Place | None:
-        """An entry of the map ``place``."""
+    def step(self, node: Node, place: _Place | None, name: str, optional: bool = False) -> _Place | None:
+        """What a selection by name gives."""
         if place is None:
             return None
-        if not place.kind:
-            return _Place(name) if name in _MAPS else None
-        if place.domain is None:
-            return _Place(place.kind, name, written, optional)
         tested = isinstance(node, Select) and node.test
-        self.add(place, name, self.spans.span(node), written, optional=optional, tested=tested)
+        if not place.kind:
+            if name in _MAPS:
+                return _Place(name)
+            self.fields |= set() if tested else {Field(name)}  # the fields of a device are always there
+            return None
+        start = 0
+        if self.spans is not None:
+            indexed = isinstance(node, Call) and node.function != "_?._"
+            start = self.spans.content(node.children()[1]) if indexed else self.spans.field(node)
+        if place.domain is None:
+            return _Place(place.kind, name, start, optional)
+        self.entry(node, place, name, start, optional, tested)
         return None
+
+    def entry(self, node: Node, place: _Place, name: str, start: int, optional: bool, tested: bool) -> None:
+        self.fields |= {Field(place.kind, place.domain or "", name), Field("driver")}  # whose domain bare names are in
+        self.add(node, place, name, start, optional, tested)
 
     def membership(self, node: Node, key: Const, place: _Place | None) -> None:
         """``"name" in device.attributes["domain"]`` and ``"domain" in device.attributes``."""
-        if place is None or not place.kind:
+        if place is None:
             return
-        span, written = self.spans.span(node), self.spans.content(key)
-        if place.domain is None:
-            self.add(_Place(place.kind, key.value, written), None, span, span[1], tested=True)
-        else:
-            self.add(place, key.value, span, written, tested=True)
+        start = self.spans.content(key) if self.spans is not None else 0
+        if place.domain is not None:
+            self.entry(node, place, key.value, start, False, True)
+            return
+        self.whole = True  # the presence of a domain depends on every entry of it
+        if place.kind:
+            self.add(node, _Place(place.kind, key.value, start), None, None, tested=True)
 
 
 def from_tokens(text: str) -> tuple[Lookup, ...]:
@@ -181,11 +201,11 @@ def _written(tokens: Sequence[Token], closing: dict[int, int]) -> Iterator[Looku
         if text(i - 2) == "has" and text(i - 1) == "(" and closing.get(tokens[i - 1].start, -1) == end:
             tested, start, end = True, tokens[i - 2].start, end + 1
         yield Lookup(
+            start,
+            end,
             text(i + 2),
             domain.content or "",
             name.text if name and name.kind == "name" else name.content if name else None,
-            start,
-            end,
             domain.content_start,
             name.content_start if name else end,
             optional,

@@ -65,13 +65,9 @@ def format_double(number: float) -> str:
         exponent = int(exponent_text or 0) - (len(fraction) - len(fraction.lstrip("0"))) - 1
     digits = digits.rstrip("0") or "0"
     if exponent < -4 or exponent >= 6:
-        return sign + _scientific(digits, exponent)
+        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+        return f"{sign}{digits[0]}{fraction}e{exponent:+03}"
     return sign + fixed(digits, exponent)
-
-
-def _scientific(digits: str, exponent: int) -> str:
-    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02}"
 
 
 def fixed(digits: str, exponent: int) -> str:

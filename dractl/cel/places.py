@@ -65,11 +65,8 @@ def _block(issue: Issue, lines: list[str]) -> str:
     snippet = lines[issue.line - 1].replace("\t", " ")
     before = snippet[: issue.column - 1].ljust(issue.column - 1)
     under = snippet[issue.column - 1 : issue.column]
-    return f"{block}\n | {snippet}\n | {''.join(map(_dot, before))}{'＾' if under and _wide(under) else '^'}"
-
-
-def _dot(character: str) -> str:
-    return "．" if _wide(character) else "."
+    dots = "".join("．" if _wide(character) else "." for character in before)
+    return f"{block}\n | {snippet}\n | {dots}{'＾' if under and _wide(under) else '^'}"
 
 
 def _wide(character: str) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from dractl.cel import conditions, decisions, lookups, reads, tautologies, tracing
+from dractl.cel import conditions, decisions, lookups, tautologies, tracing
 from dractl.cel.ast import Checked
 from dractl.cel.conditions import Comparison, Excerpt
 from dractl.cel.decisions import Decision
@@ -34,7 +34,7 @@ class EvalError(Struct, frozen=True):
 _MEMORY = 65536  # results remembered for one expression
 
 
-class Program:
+class Program(Struct, frozen=True, eq=False, dict=True):
     """The result of ``Environment.compile``.
 
     ``error`` and ``error_type`` are what the API server reports (None when it compiles); ``output_type`` and
@@ -44,28 +44,18 @@ class Program:
     evaluated.
     """
 
-    def __init__(
-        self,
-        text: str,
-        declarations: Declarations,
-        admission: Admission,
-        *,
-        issues: tuple[Issue, ...] = (),
-        error: str | None = None,
-        error_type: Literal["RuleInvalid", "InternalError"] | None = None,
-        output_type: str | None = None,
-        max_cost: int | None = None,
-        checked: Checked | None = None,
-    ) -> None:
-        self.text = text
-        self.declarations = declarations
-        self.admission: Admission = admission
-        self.issues = issues
-        self.error = error
-        self.error_type: Literal["RuleInvalid", "InternalError"] | None = error_type
-        self.output_type = output_type
-        self.max_cost = max_cost
-        self.checked = checked
+    text: str
+    declarations: Declarations
+    admission: Admission
+    issues: tuple[Issue, ...] = ()
+    error: str | None = None
+    error_type: Literal["RuleInvalid", "InternalError"] | None = None
+    output_type: str | None = None
+    max_cost: int | None = None
+    checked: Checked | None = None
+    _memory: dict[Any, bool | EvalError] = field(default_factory=dict)
+    _implications: dict[tuple[Program, ...], bool] = field(default_factory=dict)
+    _decisions: dict[Any, Decision] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Program({self.text!r}, {self.admission})"
@@ -79,7 +69,7 @@ class Program:
     def reads(self) -> frozenset[Field] | None:
         """The parts of a device that the result depends on; None when it may depend on all of them, or does not
         compile."""
-        return None if self.checked is None else reads.reads(self.checked.root)
+        return None if self.checked is None else lookups.reads(self.checked.root)
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
@@ -155,7 +145,7 @@ class Program:
     def conjuncts(self) -> tuple[Excerpt, ...]:
         """The conditions that must all hold; the whole expression if it does not compile."""
         if self.checked is None:
-            return (Excerpt(self.text, 0, len(self.text)),)
+            return (Excerpt(0, len(self.text), self.text),)
         return conditions.conjuncts(self.checked.root, self.spans)
 
     @cached_property
@@ -205,18 +195,6 @@ class Program:
         if self.checked is None:
             raise ValueError(f"this expression does not compile: {self.error}")
         return self.checked
-
-    @cached_property
-    def _memory(self) -> dict[Any, bool | EvalError]:
-        return {}
-
-    @cached_property
-    def _implications(self) -> dict[tuple[Program, ...], bool]:
-        return {}
-
-    @cached_property
-    def _decisions(self) -> dict[Any, Decision]:
-        return {}
 
     @cached_property
     def _fields(self) -> tuple[Field, ...] | None:

@@ -37,10 +37,6 @@ class Spans:
             self.known[id(node)] = self._span(node)
         return self.known[id(node)]
 
-    def text(self, node: Node) -> str:
-        start, end = self.span(node)
-        return self.source[start:end]
-
     def field(self, node: Node) -> int:
         """Start of the name in ``operand.name``, ``operand.?name`` and ``has(operand.name)``."""
         if isinstance(node, Select) and node.test:
@@ -87,7 +83,7 @@ class Spans:
         token = self.tokens[i]
         if token.text == "-" and i + 1 < len(self.tokens):  # the sign of a number
             return token.start, self.tokens[i + 1].end
-        return token.start, token.end
+        return token.span
 
     def _close(self, offset: int) -> int:
         """The offset after the bracket that closes the one at an offset."""
@@ -110,7 +106,7 @@ class Spans:
             return 0, len(self.source)
         token = self.tokens[i]
         if "." not in node.name:
-            return token.start, token.end
+            return token.span
         if token.text == ".":  # a dotted variable is placed at its last dot
             i += 1
         elif token.kind == "name":  # or at its first part

@@ -7,6 +7,7 @@ operand with different literals exclude each other.
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
+from math import prod
 from typing import Any
 
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, Node, Select
@@ -53,10 +54,7 @@ def _declared(leaves: Iterable[Node]) -> dict[Any, tuple[Any, ...]]:
 
 
 def _are_too_many(atoms: Mapping[Any, tuple[Any, ...]]) -> bool:
-    number = 1
-    for values in atoms.values():
-        number *= len(values)
-    return number > _MOST
+    return prod(map(len, atoms.values())) > _MOST
 
 
 def _cases(atoms: Mapping[Any, tuple[Any, ...]]) -> Iterator[dict[Any, Any]]:
@@ -151,24 +149,18 @@ def _can_fail(node: Node) -> bool:
     if isinstance(node, Select) and node.test:
         domain = node.operand
         indexed = isinstance(domain, Call) and domain.function == "_[_]" and isinstance(domain.args[1], Const)
-        return not (indexed and isinstance(domain, Call) and _is_map(domain.args[0]))
+        return not (indexed and isinstance(domain, Call) and _is(domain.args[0], "attributes", "capacity"))
     return not _is(node, "driver")
 
 
-def _is_map(node: Node) -> bool:
-    return _is(node, "attributes") or _is(node, "capacity")
-
-
-def _is(node: Node, field: str) -> bool:
-    if isinstance(node, Ident):
-        return node.name == f"device.{field}"
-    return (
-        isinstance(node, Select)
-        and not node.test
-        and node.field == field
-        and isinstance(node.operand, Ident)
-        and node.operand.name == "device"
-    )
+def _is(node: Node, *fields: str) -> bool:
+    """True for one of these fields of the device."""
+    match node:
+        case Ident(name=name):
+            return name.startswith("device.") and name.removeprefix("device.") in fields
+        case Select(operand=Ident(name="device"), field=field, test=False):
+            return field in fields
+    return False
 
 
 def _value_of(operand: Node) -> Any:

@@ -21,13 +21,22 @@ _LEXEME = re.compile(
 )
 
 
-class Token(Struct, frozen=True):
+class Part(Struct, frozen=True):
+    """A part of an expression: its place in code points, the end exclusive."""
+
+    start: int
+    end: int
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start, self.end
+
+
+class Token(Part, frozen=True):
     """``kind`` is ``string``, ``name``, ``quoted`` (a field name in backquotes), ``number`` or ``operator``."""
 
     kind: str
     text: str
-    start: int
-    end: int
 
     @property
     def content_start(self) -> int:
@@ -79,7 +88,7 @@ def tokenize(source: str) -> tuple[Token, ...]:
         elif kind == "number" and source[end - 1] == "." and source[end : end + 1].isidentifier():
             end -= 1  # 1.f(): the dot is a selection
         if kind != "comment":
-            tokens.append(Token(kind, source[start:end], start, end))
+            tokens.append(Token(start, end, kind, source[start:end]))
         i = end
     return tuple(tokens)
 

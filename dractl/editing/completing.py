@@ -144,7 +144,6 @@ def _drivers(start: int) -> Iterator[Completion]:
 
 
 def _own_classes(text: str) -> Iterator[str]:
-    """The names of the DeviceClasses of the same text."""
     document: list[str] = []
     for line in [*split_lines(text), "---"]:
         if not line.startswith("---"):

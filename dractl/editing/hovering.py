@@ -39,10 +39,10 @@ def _in_expression(place: Cursor, column: int) -> Hover | None:
     text, shift = expressions.plain(place.before + place.after), column - len(place.before)
     at = column - shift
     for lookup in from_tokens(text):
-        if lookup.name is not None and lookup.name_start <= at <= lookup.name_start + len(lookup.name):
+        start, end = lookup.name_span
+        if lookup.name is not None and start <= at <= end:
             items = published.of_name(lookup.kind, f"{lookup.domain.strip()}/{lookup.name.strip()}")
-            start = shift + lookup.name_start
-            return Hover(published.described(items), start, start + len(lookup.name)) if items else None
+            return Hover(published.described(items), shift + start, shift + end) if items else None
     for token in tokenize(text):
         name = (token.content or "").strip() if token.kind == "string" else ""
         if token.start <= at <= token.end and name in published.drivers():

@@ -44,7 +44,6 @@ def of_issues(written: str, issues: Sequence[Issue], target: Target) -> str | No
 
 
 def _of_syntax(written: str, issues: Sequence[Issue]) -> str | None:
-    """For text that is no expression."""
     tokens = tokenize(written)
     ended = any("'<EOF>'" in issue.message and "expecting <EOF>" not in issue.message for issue in issues)
     if not tokens:
@@ -86,10 +85,10 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
     tokens = tokenize(written)
     if any(issue.is_assignment for issue in issues):
         assigned = [token for token in tokens if token.kind == "operator" and token.text == "="]
-        return ((assigned[0].start, assigned[0].end, "=="),) if len(assigned) == 1 else ()
+        return ((*assigned[0].span, "=="),) if len(assigned) == 1 else ()
     if any("yntax error" in issue.message for issue in issues):
         words = ((token, _WORDS.get(token.text.lower(), "")) for token in tokens if token.kind == "name")
-        return tuple((token.start, token.end, text) for token, text in words if text and "(" not in text)
+        return tuple((*token.span, text) for token, text in words if text and "(" not in text)
     for issue in issues:
         operands, sides = issue.operands, _sides(written, issue.offset)
         if operands and sides and _QUANTITY in (operands.left, operands.right):
@@ -101,11 +100,10 @@ def rewritten(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, st
         issue.undeclared: nearest(issue.undeclared, ("device",)) for issue in issues if issue.undeclared
     }
     names |= {issue.undefined: nearest(issue.undefined, _DEVICE) for issue in issues if issue.undefined}
-    return tuple((token.start, token.end, near) for token in tokens if (near := names.get(token.text)))
+    return tuple((*token.span, near) for token in tokens if (near := names.get(token.text)))
 
 
 def _of_types(written: str, issues: Sequence[Issue]) -> str | None:
-    """For operands that cannot be compared."""
     for issue in issues:
         operands = issue.operands
         if operands is None:
@@ -130,7 +128,6 @@ def _of_quantities(written: str, offset: int | None, operands: Operands) -> str:
 
 
 def _compared(written: str, sides: tuple[_Span, _Span], operands: Operands) -> str:
-    """A comparison of quantities."""
     left, right = (written[start:end] for start, end in sides)
     if operands.left != _QUANTITY:
         left = f"quantity({left})" if left[:1] in ('"', "'") else f'quantity("{left}")'
@@ -157,7 +154,6 @@ def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
 
 
 def _of_names(written: str, issues: Sequence[Issue], target: Target) -> str | None:
-    """For names that nothing has."""
     undeclared = next((issue.undeclared for issue in issues if issue.undeclared or issue.undefined), None)
     if undeclared in _DEVICE:
         return f"write device.{undeclared}"

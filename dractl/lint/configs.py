@@ -1,21 +1,42 @@
-"""Opaque parameters for drivers, wherever objects of DRA have them."""
+"""Configurations for drivers, wherever objects of DRA have them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 from dractl.lint.model import Manifest, Run
 from dractl.manifests.documents import Path
 from dractl.objects import items, mapping, text
 
 
-def opaque_parameters(run: Run) -> Iterator[tuple[Manifest, Path, str, dict[str, Any]]]:
-    """The parameters in the configurations of claims, templates and classes: their object, their path, the driver that
-    they are for, and themselves."""
-    configured = [(claim.subject, (*claim.path, "config"), claim.devices.get("config")) for claim in run.claims]
-    configured += [(subject, ("spec", "config"), subject.spec.get("config")) for subject in run.of("DeviceClass")]
-    for subject, path, listed in configured:
-        for at, item in enumerate(items(listed)):
-            opaque = mapping(mapping(item).get("opaque"))
-            driver, parameters = text(opaque.get("driver")), opaque.get("parameters")
-            if driver and isinstance(parameters, dict):
-                yield subject, (*path, at, "opaque", "parameters"), driver, parameters
+class Configuration(Struct, frozen=True):
+    """One of a claim, a template or a class. ``path`` leads to ``opaque``; ``requests`` are those that it names."""
+
+    subject: Manifest
+    path: Path
+    opaque: Mapping[str, Any]
+    requests: list[str]
+
+    @property
+    def driver(self) -> str:
+        return text(self.opaque.get("driver"))
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return mapping(self.opaque.get("parameters"))
+
+
+def configurations(run: Run) -> Iterator[Configuration]:
+    """Those of claims and templates, then those of classes."""
+    for subject in (*(claim.subject for claim in run.claims), *run.of("DeviceClass")):
+        yield from configurations_of(subject)
+
+
+def configurations_of(subject: Manifest) -> Iterator[Configuration]:
+    """Those of one object."""
+    claim = subject.claim
+    path, listed = (claim.path, claim.devices) if claim is not None else (("spec",), subject.spec)
+    for at, item in enumerate(items(listed.get("config"))):
+        opaque, names = mapping(mapping(item).get("opaque")), items(mapping(item).get("requests"))
+        yield Configuration(subject, (*path, "config", at, "opaque"), opaque, [text(name) for name in names])

@@ -45,7 +45,9 @@ class Draft:
         before = self.value
         for holder, alike in groupby(violations, _homeless):
             if holder is not None:
-                self._drop(holder, frozenset(violation.path[-1] for violation in alike))
+                # At once: there can be many.
+                self.value = _without(self.value, holder, frozenset(violation.path[-1] for violation in alike))
+                self.doubtful.add(holder)
                 continue
             for violation in alike:
                 match violation.rule:
@@ -102,11 +104,6 @@ class Draft:
                 self._put((*to, name), item, (*path, name))
         elif to is not None and not self._put(to, value, path):
             self.doubtful.add(path[:-1])
-
-    def _drop(self, holder: Path, names: Collection[str | int]) -> None:
-        """Takes unknown fields of one map out at once: there can be many."""
-        self.value = _without(self.value, holder, names)
-        self.doubtful.add(holder)
 
     def _put(self, path: Path, value: Any, old: Path) -> bool:
         if value_at(self.value, *path) is not None:

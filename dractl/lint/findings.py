@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dractl.lint import registry
 from dractl.lint.evidence import NOTHING, Evidence
 from dractl.lint.foreign_pods import foreign_pods
-from dractl.lint.model import Manifest, Run, manifest
+from dractl.lint.model import Advice, Manifest, Run, manifest
 from dractl.lint.namespaces import Namespaces
 from dractl.lint.place import from_advice, from_violation
 from dractl.lint.placeholders import hides
@@ -23,7 +23,6 @@ from dractl.manifests.markdown import SUFFIXES
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from dractl.lint.advice import Advice
     from dractl.lint.inventory import TriedDevices
     from dractl.lint.place import Located
     from dractl.lint.reading import Reading
@@ -190,8 +189,7 @@ def _explained(advice: Advice, known: Mapping[tuple[int, Path], Advice]) -> Advi
         message=f"{advice.message}: {cause.message}",
         help=advice.help or cause.help,
         fix=advice.fix or cause.fix,
-        offset=cause.offset,
-        end=cause.end,
+        span=cause.span,
     )
 
 
@@ -219,4 +217,4 @@ def _advice_on_patches(patches: Sequence[Meant], terms: Terms, kustomizations: K
 
 def _hidden(advice: Advice, around: Container[str]) -> bool:
     document = advice.subject.document
-    return _is_other(document, around) or hides(document, advice.path, advice.offset, advice.end)
+    return _is_other(document, around) or hides(document, advice.path, advice.span)

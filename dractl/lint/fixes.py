@@ -7,9 +7,9 @@ from difflib import SequenceMatcher
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Replacement
 from dractl.lint.finding import Edit, TextFix
 from dractl.lint.hints import rewritten
+from dractl.lint.model import Replacement
 from dractl.lint.standard import qualified
 from dractl.manifests import Document, Position
 from dractl.objects import mapping
@@ -37,7 +37,8 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
     if violation.rule == "wrong-type":
         return _converted(document, violation) or _without_unit(document, violation)
     if violation.path[-1] == "count" and "allocationMode" in violation.message:
-        return _dropped(document, violation.path)
+        edit = removal(document, violation.path)
+        return TextFix("remove count", (edit,), safe=False) if edit is not None else None
     written = violation.path[-1] if violation.key else document.at(violation.path)
     if not isinstance(written, str):
         return None
@@ -46,28 +47,15 @@ def for_violation(document: Document, violation: Violation) -> TextFix | None:
         only = isinstance(requests, list) and len(requests) == 1
         to = (*violation.path[:-1], "requests", 0, "exactly", written)
         return _into(document, violation.path, to) if only else None
-    if violation.moved_to is not None and not _is_judged(document, violation.moved_to):
-        return None
     if violation.moved_to is not None:
         return _moved(document, violation.path, violation.moved_to)
     if violation.key:
         return None
     if violation.nearest is None:
         meant = _among(written, violation) or _left(document, violation) or _respelled(written, violation)
-        return (
-            replacement(document, Replacement(f"replace by {meant}", violation.path, meant, safe=False))
-            if meant
-            else None
-        )
-    wanted = Replacement(
-        f"replace by {violation.nearest}", violation.path, violation.nearest, safe=_alike(written, violation.nearest)
-    )
-    return replacement(document, wanted)
-
-
-def _dropped(document: Document, path: Path) -> TextFix | None:
-    edit = removal(document, path)
-    return None if edit is None else TextFix(f"remove {path[-1]}", (edit,), safe=False)
+        return replacement(document, Replacement(violation.path, meant)) if meant else None
+    safe = _alike(written, violation.nearest)
+    return replacement(document, Replacement(violation.path, violation.nearest, safe=safe))
 
 
 def _without_unit(document: Document, violation: Violation) -> TextFix | None:
@@ -77,7 +65,7 @@ def _without_unit(document: Document, violation: Violation) -> TextFix | None:
     if found is None:
         return None
     meant = found[1] + (found[2] or "")
-    return replacement(document, Replacement(f"write {meant}", violation.path, meant, safe=False))
+    return replacement(document, Replacement(violation.path, meant, f"write {meant}"))
 
 
 def _into(document: Document, path: Path, to: Path) -> TextFix | None:
@@ -130,11 +118,10 @@ def _in_place(document: Document, outer: Path, inner: Path, title: str) -> TextF
 
 
 def _rewritten(document: Document, violation: Violation) -> TextFix | None:
-    """An expression with what its hint says."""
     written = document.at(violation.path)
     parts = rewritten(written, violation.issues) if isinstance(written, str) else ()
     made = [
-        replacement(document, Replacement(f"write {text}", violation.path, text, start=start, end=end))
+        replacement(document, Replacement(violation.path, text, f"write {text}", span=(start, end)))
         for start, end, text in parts
     ]
     titles = ", ".join(dict.fromkeys(fix.title.removeprefix("write ") for fix in made))
@@ -169,13 +156,11 @@ def _left(document: Document, violation: Violation) -> str | None:
     return violation.allowed[0] if named.isdisjoint(violation.allowed) else None
 
 
-def _is_judged(document: Document, path: Path) -> bool:
-    """True if an error at a path would be reported: for pods and workloads, only errors about claims are."""
-    return (document.api_version or "").startswith("resource.k8s.io/") or not _OF_CLAIMS.isdisjoint(path)
-
-
 def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
     """A field under its right name or, if it is a request's, below ``exactly``; or a wrapper's content in its place."""
+    # For pods and workloads, only errors about claims would be reported.
+    if not (document.api_version or "").startswith("resource.k8s.io/") and _OF_CLAIMS.isdisjoint(to):
+        return None
     holder = document.at(path[:-1])
     if to == path[:-1]:
         return _unwrapped(document, path)
@@ -183,7 +168,7 @@ def _moved(document: Document, path: Path, to: Path) -> TextFix | None:
         if not isinstance(holder, dict) or to[-1] in holder:
             return None
         old, new = str(path[-1]), str(to[-1])
-        return replacement(document, Replacement(f"rename {old} to {new}", path, new, key=True, safe=_alike(old, new)))
+        return replacement(document, Replacement(path, new, f"rename {old} to {new}", key=True, safe=_alike(old, new)))
     if to == (*path[:-1], "exactly", path[-1]):
         return _below_exactly(document, path) or _into(document, path, to)
     if (*to[:-2], to[-1]) == path and isinstance(holder, dict) and to[-2] not in holder:
@@ -198,21 +183,20 @@ def _alike(written: str, nearest: str) -> bool:
 
 def replacement(document: Document, wanted: Replacement) -> TextFix:
     """The edit of one scalar or key, quoted as it was; or of a part of a scalar."""
-    position = document.locate(wanted.path, key=wanted.key)
+    position, new = document.locate(wanted.path, key=wanted.key), wanted.text
     quote = document.line(position.line)[position.column - 1 : position.column]
-    if wanted.start is None or wanted.end is None:
-        new = _quoted(wanted.text, quote) if quote in _QUOTES else wanted.text
-        return TextFix(wanted.title, (Edit(position, new),), wanted.safe)
-    first = document.locate(wanted.path, offset=wanted.start)
-    last = document.locate(wanted.path, offset=wanted.end - 1)
-    inside = Position(first.file, first.line, first.column, last.end_line, last.end_column)
-    if quote in _QUOTES:
-        return TextFix(wanted.title, (Edit(inside, _quoted(wanted.text, quote)[1:-1]),), wanted.safe)
-    if quote not in ("|", ">") and wanted.start == 0 and wanted.text.startswith(_SPECIAL):
-        written = document.at(wanted.path)
-        whole = _quoted(f"{wanted.text}{written[wanted.end :]}", "'")
-        return TextFix(wanted.title, (Edit(position, whole),), wanted.safe)
-    return TextFix(wanted.title, (Edit(inside, wanted.text),), wanted.safe)
+    if wanted.span is None:
+        new = _quoted(new, quote) if quote in _QUOTES else new
+    else:
+        start, end = wanted.span
+        inside = _from(document.locate(wanted.path, offset=start), document.locate(wanted.path, offset=end - 1))
+        if quote in _QUOTES:
+            position, new = inside, _quoted(new, quote)[1:-1]
+        elif quote not in ("|", ">") and start == 0 and new.startswith(_SPECIAL):
+            new = _quoted(f"{new}{document.at(wanted.path)[end:]}", "'")
+        else:
+            position = inside
+    return TextFix(wanted.title or f"replace by {wanted.text}", (Edit(position, new),), wanted.safe)
 
 
 _QUOTES = ("'", '"')
@@ -221,7 +205,6 @@ _SPECIAL = tuple("\"'[]{}&*!|>%@`#,?:-")
 
 
 def _quoted(text: str, quote: str) -> str:
-    """A text in the quotes of a YAML scalar."""
     inside = text.replace("'", "''") if quote == "'" else text.replace("\\", "\\\\").replace('"', '\\"')
     return f"{quote}{inside}{quote}"
 
@@ -247,7 +230,6 @@ def _converted(document: Document, violation: Violation) -> TextFix | None:
 
 
 def _listed(document: Document, path: Path) -> TextFix | None:
-    """A value as the only item of a list."""
     key, place, value = document.locate(path, key=True), document.locate(path), document.at(path)
     line = document.line(place.line)
     if not isinstance(value, dict) or line[place.column - 1 : place.column] == "{":

@@ -55,7 +55,6 @@ def _single(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _names(container: Any) -> set[str]:
-    """The claims that a container names."""
     return {_name(claim) for claim in items(mapping(_claims(container).get("resources")).get("claims"))}
 
 

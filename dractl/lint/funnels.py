@@ -52,13 +52,12 @@ def funnels(run: Run) -> tuple[Funnel, ...]:
 def _funnels(run: Run, inventory: TriedDevices) -> Iterator[Funnel]:
     for subject in run.of("DeviceClass"):
         yield _sift(run, subject, subject.selectors, inventory.devices)
-    for claim in run.claims:
-        for request in claim.alternatives:
-            if _of_class(run, inventory, request.device_class) is not None:
-                yield _of_request(run, inventory, claim.subject, request)
-            elif not inventory.classes:
-                devices = _named(run, inventory, request.selectors)
-                yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
+    for claim, request in run.requests:
+        if _of_class(run, inventory, request.device_class) is not None:
+            yield _of_request(run, inventory, claim.subject, request)
+        elif not inventory.classes:
+            devices = _named(run, inventory, request.selectors)
+            yield _sift(run, claim.subject, request.selectors, devices, guessed=True)
 
 
 def candidates(run: Run, claim: Claim, request: Request) -> list[SliceDevice]:
@@ -91,7 +90,6 @@ def _of_request(run: Run, inventory: TriedDevices, subject: Manifest, request: R
 
 @lru_cache(1024)  # many requests of a run have the same class and selectors
 def _last(run: Run, inventory: TriedDevices, name: str, texts: tuple[str, ...]) -> Sieve:
-    """The last of several selectors, after those of a class."""
     devices = _last(run, inventory, name, texts[:-1]).left if texts[1:] else _of_class(run, inventory, name)
     return _step(run, Expression(texts[-1], ()), devices or [])
 

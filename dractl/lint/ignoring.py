@@ -1,6 +1,6 @@
 """Ignore comments for the findings of a file, as ``dractl lint --add-ignore`` writes them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
@@ -51,14 +51,9 @@ def ignoring(name: str, text: str, findings: Iterable[Finding]) -> Ignoring:
     after, _ = applied(text, [TextFix("", (edit,)) for edit in edits])
     if _values(name, after) != values:
         return Ignoring(text, why_not="comments would change its values")
-    return Ignoring(after, len(wanted) - len(left), _no_place(left))
-
-
-def _no_place(left: Sequence[str]) -> str | None:
-    if not left:
-        return None
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-    return f"there is no place for a comment on {left[0]}{more}"
+    why_not = f"there is no place for a comment on {left[0]}{more}" if left else None
+    return Ignoring(after, len(wanted) - len(left), why_not)
 
 
 def _is_elsewhere(finding: Finding, text: str) -> bool:
@@ -71,8 +66,6 @@ def _values(name: str, text: str) -> list[object]:
 
 
 class _Lines:
-    """The lines of a file that can have comments."""
-
     def __init__(self, source: Source) -> None:
         self._source = source
         comments = ignores(source.text)

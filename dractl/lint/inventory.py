@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.cel import Field, Program
-from dractl.lint.names import meant
 from dractl.model import Device, DeviceAttribute, Quantity, ResourceSlice, qualified_name
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
 
 MAX_SHOWN = 6
+_MOST_NAMES = 24  # in one sentence
 
 
 class SliceDevice(Struct, frozen=True):
@@ -48,10 +48,10 @@ class SliceDevice(Struct, frozen=True):
 class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
-    Only the newest generation of a pool counts. ``classes`` are mappings as read from a cluster or a file; ``assumed``
-    are classes as the drivers install them, if it has none. ``refuses``: true of a claim, with the classes of its
-    files, that no machine can satisfy. ``unknown``: names of attributes and capacities, by driver, that devices have,
-    but whose values nobody knows here.
+    Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by driver and name. ``classes``
+    are mappings as read from a cluster or a file; ``assumed`` are classes as the drivers install them, if it has none.
+    ``refuses``: true of a claim, with the classes of its files, that no machine can satisfy. ``unknown``: names of
+    attributes and capacities, by driver, that devices have, but whose values nobody knows here.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class TriedDevices:
     ) -> None:
         self.slices = list(slices)
         self.devices = _devices(self.slices)
+        self.homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in self.slices}
         self.refuses = refuses
         self._unknown = unknown
         self.classes = {name: selectors_of(value) for name, value in classes.items()}
@@ -113,6 +114,19 @@ def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
     return meant(name, {key for device in devices for key in device.device.capacity}, "they have")
 
 
+def meant(name: str, known: Iterable[str], lead: str) -> str:
+    """The known name that was probably meant, else all of them; the part before the last slash counts little."""
+    keys = sorted(known)
+    by_last: dict[str, list[str]] = {}
+    for key in keys:
+        by_last.setdefault(key.rpartition("/")[2], []).append(key)
+    near = nearest(name.rpartition("/")[2], by_last)
+    if near:
+        return f"did you mean {nearest(name, by_last[near], alike=0)}?"
+    more = f" and {len(keys) - _MOST_NAMES} more" if len(keys) > _MOST_NAMES else ""
+    return f"{lead} {', '.join(keys[:_MOST_NAMES]) or 'none'}{more}"
+
+
 def _devices(slices: Iterable[ResourceSlice]) -> list[SliceDevice]:
     return [
         SliceDevice(driver, pool, device)
@@ -123,7 +137,6 @@ def _devices(slices: Iterable[ResourceSlice]) -> list[SliceDevice]:
 
 
 def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
-    """Names that are not there, and those that are."""
     for lookup in program.lookups:
         if lookup.tested:
             continue
@@ -144,7 +157,6 @@ def _published(program: Program, devices: Sequence[SliceDevice]) -> str | None:
 
 
 def _typed(program: Program, devices: Sequence[SliceDevice]) -> str | None:
-    """The types of the attributes that the expression looks up."""
     found = []
     for kind, domain, name in dict.fromkeys((item.kind, item.domain, item.name) for item in program.lookups):
         if kind != "attributes" or name is None:

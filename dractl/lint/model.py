@@ -1,4 +1,5 @@
-"""The documents that rules see: by kind, with requests and devices in one structure for every version.
+"""What rules see, the documents by kind, with requests and devices in one structure for every version; and what they
+say.
 
 Missing values and values of another type cause no error: a rule sees an empty mapping or no item instead. Paths are
 those of the document as written.
@@ -6,24 +7,29 @@ those of the document as written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from dractl import objects
 from dractl.lint.evidence import NOTHING, Evidence
 from dractl.lint.relevance import GROUP, KINDS, group
 from dractl.model import pod_specs, pod_templates
-from dractl.objects import CLAIMS, Expression, Slice, mapping, selectors_of
+from dractl.objects import CLAIMS, Constraint, Expression, Request, Slice, mapping, selectors_of
 from dractl.objects.chart_values import chart_pods
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from dractl.cel import Environment, Program
+    from dractl.lint.finding import Confidence, Severity
     from dractl.lint.inventory import TriedDevices
     from dractl.manifests import Document
     from dractl.model import Target
+    from dractl.validation.violation import Path
 
 Claim: TypeAlias = "objects.Claim[Manifest]"
 PodSpec: TypeAlias = "objects.PodSpec[Manifest]"
@@ -254,13 +260,60 @@ class Run:
         return environment(self.target, "new")
 
     @cached_property
+    def requests(self) -> Sequence[tuple[Claim, Request]]:
+        """Every request and subrequest of the claims."""
+        return tuple((claim, request) for claim in self.claims for request in claim.alternatives)
+
+    @cached_property
+    def constraints(self) -> Sequence[tuple[Claim, Constraint]]:
+        return tuple((claim, constraint) for claim in self.claims for constraint in claim.constraints)
+
+    @cached_property
     def expressions(self) -> Sequence[tuple[Manifest, Expression]]:
         """Every selector, of classes and of requests."""
         of_classes = [(subject, item) for subject in self.of("DeviceClass") for item in subject.selectors]
-        of_requests = [
-            (claim.subject, item)
-            for claim in self.claims
-            for request in claim.alternatives
-            for item in request.selectors
-        ]
+        of_requests = [(claim.subject, item) for claim, request in self.requests for item in request.selectors]
         return (*of_classes, *of_requests)
+
+
+class Replacement(Struct, frozen=True):
+    """A fix that replaces one scalar (or one key) by another text; ``span``: code points of its value."""
+
+    path: Path
+    text: str
+    title: str = ""
+    """``replace by`` the text, if empty."""
+    key: bool = False
+    span: tuple[int, int] | None = None
+    safe: bool = False
+
+
+class Advice(Struct, frozen=True):
+    """A finding of a check in ``subject`` at ``path``, a path of the document in v1, before it is placed in a file.
+
+    ``span`` are code points inside the scalar there. ``severity`` is set if it differs from the rule's own in a lesser
+    case. ``related`` are further places: (description, subject, path).
+    """
+
+    subject: Manifest
+    path: Path
+    message: str
+    help: str | None = None
+    key: bool = False
+    span: tuple[int, int] | None = None
+    severity: Severity | None = None
+    confidence: Confidence = "certain"
+    fix: Replacement | None = None
+    related: tuple[tuple[str, Manifest, Path], ...] = ()
+
+
+Found = Iterator[Advice]
+
+
+def spot(program: Program, name: str = "") -> tuple[int, int]:
+    """The part of an expression to point at, as code points: where ``name`` is read, else the first attribute or
+    capacity, else the first line."""
+    named = [found for found in program.lookups if found.name is not None and not found.tested]
+    for found in [found for found in named if found.name == name] or named:
+        return found.name_span
+    return 0, len(program.text.partition("\n")[0])

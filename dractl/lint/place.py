@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from dractl.manifests import Position
 
 if TYPE_CHECKING:
     from dractl.cel import Issue
-    from dractl.lint.advice import Advice
+    from dractl.lint.model import Advice
     from dractl.lint.verdict import Flagged
     from dractl.manifests import Broken, Document
     from dractl.model import Target
@@ -38,10 +38,6 @@ class Located(Struct, frozen=True):
     @property
     def file(self) -> str:
         return self.finding.position.file
-
-
-def _object(document: Document) -> ObjectRef:
-    return ObjectRef(document.api_version, document.kind, document.namespace, document.name)
 
 
 def from_broken(broken: Broken) -> Located:
@@ -71,24 +67,18 @@ def from_violation(document: Document, remark: Flagged, target: Target) -> Locat
         violation.path, key=violation.key or _is_block(document, violation), offset=violation.offset
     )
     message, related, api = _said(document, violation)
-    finding = Finding(
-        rule.code,
-        rule.name,
-        remark.severity or rule.severity,
-        message,
+    return _located(
+        rule,
+        document,
+        violation.path,
         position,
-        document.index,
-        yaml_path(violation.path),
-        _object(document),
+        message,
+        severity=remark.severity or rule.severity,
         help=_help(document, violation, target),
         related=related,
         api=api if remark.server else None,
-        origin=document.origin or document.rendered,
         fix=for_violation(document, violation) if document.editable else None,
-        excerpt=_excerpt(document, position),
-        key_line=document.locate(violation.path, key=True).line,
     )
-    return Located(finding, violation.path, document.text, document.built)
 
 
 def _is_block(document: Document, violation: Violation) -> bool:
@@ -146,7 +136,6 @@ def _short(issue: Issue) -> str:
 
 
 def _help(document: Document, violation: Violation, target: Target) -> str | None:
-    """The right values, if the message does not have them."""
     if violation.nearest:
         return None if violation.nearest in violation.message else f"did you mean {violation.nearest}?"
     known = hint(document, violation, target)
@@ -158,25 +147,39 @@ def _help(document: Document, violation: Violation, target: Target) -> str | Non
 def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     """A finding of one of dractl's own rules."""
     document = advice.subject.document
-    position = document.locate(advice.path, key=advice.key, offset=advice.offset)
-    if advice.offset is not None and advice.end is not None and advice.end > advice.offset:
-        last = document.locate(advice.path, offset=advice.end - 1)
+    start, end = advice.span or (None, 0)
+    position = document.locate(advice.path, key=advice.key, offset=start)
+    if start is not None and end > start:
+        last = document.locate(advice.path, offset=end - 1)
         position = Position(position.file, position.line, position.column, last.end_line, last.end_column)
-    finding = Finding(
-        rule.code,
-        rule.name,
-        advice.severity or rule.severity,
-        advice.message,
+    return _located(
+        rule,
+        document,
+        advice.path,
         position,
-        document.index,
-        yaml_path(advice.path),
-        _object(document),
+        advice.message,
+        severity=advice.severity or rule.severity,
         confidence=advice.confidence,
         help=advice.help,
         related=tuple(Related(what, there.document.locate(path)) for what, there, path in advice.related),
-        origin=document.origin or document.rendered,
         fix=replacement(document, advice.fix) if advice.fix and document.editable else None,
-        excerpt=_excerpt(document, position),
-        key_line=document.locate(advice.path, key=True).line,
     )
-    return Located(finding, advice.path, document.text, document.built)
+
+
+def _located(
+    rule: registry.Rule, document: Document, path: Path, position: Position, message: str, **others: Any
+) -> Located:
+    finding = Finding(
+        code=rule.code,
+        name=rule.name,
+        message=message,
+        position=position,
+        document=document.index,
+        path=yaml_path(path),
+        object=ObjectRef(document.api_version, document.kind, document.namespace, document.name),
+        origin=document.origin or document.rendered,
+        excerpt=_excerpt(document, position),
+        key_line=document.locate(path, key=True).line,
+        **others,
+    )
+    return Located(finding, path, document.text, document.built)

@@ -42,9 +42,10 @@ def depends(document: Document, violation: Violation) -> bool:
     return any(holds_placeholder(name) for name in violation.allowed)
 
 
-def hides(document: Document, path: Path, start: int | None = None, end: int | None = None) -> bool:
-    """True if the scalar at ``path``, or the part of it from ``start`` to ``end``, has a placeholder in it."""
+def hides(document: Document, path: Path, span: tuple[int, int] | None) -> bool:
+    """True if the scalar at ``path``, or the part of it in ``span``, has a placeholder in it."""
     value = document.at(path)
-    if not isinstance(value, str) or start is None or end is None:
+    if not isinstance(value, str) or span is None:
         return holds_placeholder(value)
+    start, end = span
     return any(match.start() < end and start < match.end() for match in _ANY.finditer(value))

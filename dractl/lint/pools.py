@@ -64,6 +64,5 @@ def _seen(slices: list[Manifest]) -> Iterator[SlicePool]:
 
 
 def _newest(slices: list[Manifest]) -> SlicePool:
-    """The pool that slices of one driver and pool form."""
     ((driver, name), members) = next(iter(newest(slices, lambda subject: subject.slice.identity).items()))
     return SlicePool(driver, name, members[0].slice.generation, members)

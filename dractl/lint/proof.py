@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from dractl.lint.finding import TextFix
 from dractl.lint.fixes import applied
 from dractl.lint.place import Located
 
@@ -24,10 +25,14 @@ def proven(placed: Iterable[Located], read: Reader) -> list[Located]:
     """
     found = list(placed)
     safe = _accepted(found, read, _is_safe)
-    kept = [item if not _is_safe(item) or (item.file, item.number) in safe else _unsafe(item) for item in found]
+    kept = [
+        _with(item, replace(fix, safe=False)) if fix and fix.safe and (item.file, item.number) not in safe else item
+        for item in found
+        for fix in [item.finding.fix]
+    ]
     possible = _accepted(kept, read, _has_fix) if any(_has_fix(item) and not _is_safe(item) for item in kept) else safe
     return [
-        item if not _has_fix(item) or _is_safe(item) or (item.file, item.number) in possible else _without(item)
+        item if not _has_fix(item) or _is_safe(item) or (item.file, item.number) in possible else _with(item, None)
         for item in kept
     ]
 
@@ -40,13 +45,8 @@ def _is_safe(item: Located) -> bool:
     return item.finding.fix is not None and item.finding.fix.safe
 
 
-def _unsafe(item: Located) -> Located:
-    fix = item.finding.fix
-    return replace(item, finding=replace(item.finding, fix=fix and replace(fix, safe=False)))
-
-
-def _without(item: Located) -> Located:
-    return replace(item, finding=replace(item.finding, fix=None))
+def _with(item: Located, fix: TextFix | None) -> Located:
+    return replace(item, finding=replace(item.finding, fix=fix))
 
 
 def _accepted(found: Sequence[Located], read: Reader, counts: Callable[[Located], bool]) -> set[tuple[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from dractl import facts
 from dractl.facts import Attribute, Capacity, hardware, pack
 from dractl.facts.images import running
-from dractl.lint.advice import Advice
-from dractl.lint.finding import Confidence
-from dractl.lint.model import Claim, Manifest, Run
+from dractl.lint.model import Advice, Claim, Manifest, Run
 from dractl.model.nearest import nearest_names
 from dractl.objects import Constraint, Expression, Request, items, mapping, text
 
@@ -24,6 +22,7 @@ if TYPE_CHECKING:  # not for files without selectors
 
 ANYBODYS = ".example.com"  # names that everybody makes up, also those of the example driver
 Row = Attribute | Capacity
+T = TypeVar("T")
 
 
 class KnownDriver(Struct, frozen=True):
@@ -151,13 +150,12 @@ def nearest_published(kind: str, domain: str, name: str) -> str | None:
 @cache
 def drivers() -> dict[str, KnownDriver]:
     """Every known driver but the example's, whose name everybody uses for examples."""
-    return {name: _driver(facts.driver(name)) for name in facts.names() if not name.endswith(ANYBODYS)}
-
-
-def _driver(known: facts.Driver) -> KnownDriver:
-    attributes = {name: replace(row, name=name) for row in known.attributes for name in (known.full(row.name),)}
-    capacities = {name: replace(row, name=name) for row in known.capacities for name in (known.full(row.name),)}
-    return KnownDriver(known, attributes, capacities, known.released)
+    found = {}
+    for known in (facts.driver(name) for name in facts.names() if not name.endswith(ANYBODYS)):
+        attributes = {name: replace(row, name=name) for row in known.attributes for name in (known.full(row.name),)}
+        capacities = {name: replace(row, name=name) for row in known.capacities for name in (known.full(row.name),)}
+        found[known.name] = KnownDriver(known, attributes, capacities, known.released)
+    return found
 
 
 @cache
@@ -258,11 +256,6 @@ class Wanted(Struct, frozen=True):
         return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
 
 
-def _types(known: KnownDriver) -> tuple[str, ...]:
-    row = known.attributes.get(f"{known.name}/type")
-    return tuple(str(value) for value in row.values) if row else ()
-
-
 def wanted(run: Run, request: Request) -> Wanted | None:
     """The devices selected by a request's class; None if the class or its driver is not known.
 
@@ -308,7 +301,8 @@ def of_selectors(selectors: Iterable[Program]) -> Wanted | None:
 
 def pinned(known: KnownDriver, programs: Iterable[Program]) -> tuple[str, ...]:
     """The values of the attribute ``type`` that selectors leave; empty: any."""
-    kinds = set(_types(known))
+    row = known.attributes.get(f"{known.name}/type")
+    kinds = set(map(str, row.values)) if row else set()
     demands = [
         {str(literal.value) for literal in found.literals}
         for program in programs
@@ -328,6 +322,11 @@ def _compiled(run: Run, written: str) -> Program:
     return environment(run.target, "new").compile(written)
 
 
+def _once_a_run(found: Callable[[Run], Iterator[T]]) -> Callable[[Run], tuple[T, ...]]:
+    """What is found in a run, kept until the next one: every rule asks for the same."""
+    return lru_cache(1)(lambda run: tuple(found(run)))
+
+
 class Selectors(Struct, frozen=True):
     """The selectors of one request, or of one class, in the order in which they are evaluated.
 
@@ -345,31 +344,28 @@ class Selectors(Struct, frozen=True):
         """The values of the attribute ``type`` that class and selectors leave together; empty: any, or none."""
         if self.wanted is None:
             return ()
-        own = pinned(self.wanted.driver, (program for _, program in self.selectors))
-        return (
-            tuple(sorted(set(own) & set(self.wanted.types))) if own and self.wanted.types else own or self.wanted.types
-        )
+        own, of_class = pinned(self.wanted.driver, (program for _, program in self.selectors)), self.wanted.types
+        return tuple(sorted(set(own) & set(of_class))) if own and of_class else own or of_class
+
+    def advice(self, expression: Expression, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
+        """Advice on one of them."""
+        return Advice(self.subject, expression.path, message, help, **others)
 
 
-@lru_cache(1)  # every rule asks for the same run
-def selections(run: Run) -> tuple[Selectors, ...]:
+@_once_a_run
+def selections(run: Run) -> Iterator[Selectors]:
     """Those of all classes and requests, but for drivers whose devices are asked instead (``--devices``)."""
-    return tuple(_selections(run))
-
-
-def _selections(run: Run) -> Iterator[Selectors]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject in run.of("DeviceClass"):
         programs = tuple((expression, run.program(expression)) for expression in subject.selectors)
         known = of_selectors(program for _, program in programs)
         if known is None or known.driver.name not in asked:
             yield Selectors(subject, None, programs, known)
-    for claim in run.claims:
-        for request in claim.alternatives:
-            known = wanted(run, request)
-            if known is None or known.driver.name not in asked:
-                programs = tuple((expression, run.program(expression)) for expression in request.selectors)
-                yield Selectors(claim.subject, request, programs, known)
+    for claim, request in run.requests:
+        known = wanted(run, request)
+        if known is None or known.driver.name not in asked:
+            programs = tuple((expression, run.program(expression)) for expression in request.selectors)
+            yield Selectors(claim.subject, request, programs, known)
 
 
 class Read(Struct, frozen=True):
@@ -393,37 +389,25 @@ class Read(Struct, frozen=True):
         """True if a device without it is no error here: written with ``?``, or tested before."""
         if self.lookup.optional or self.lookup.tested:
             return True
-        before = [program for _, program in self.selection.selectors]
-        before = before[: before.index(self.program) + 1] + list(
-            self.selection.wanted.classes if self.selection.wanted else ()
-        )
+        own, of_class = [program for _, program in self.selection.selectors], self.selection.wanted
+        before = (*own[: own.index(self.program) + 1], *(of_class.classes if of_class else ()))
         return any(
             other.tested and other.domain == self.lookup.domain and other.name in (None, self.lookup.name)
             for program in before
             for other in program.lookups
         )
 
-    def advice(self, message: str, *, help: str | None = None, confidence: Confidence = "likely") -> Advice:  # noqa: A002
-        """Advice on it, placed at its name."""
-        return Advice(
-            self.selection.subject,
-            self.expression.path,
-            message,
-            help=help or f"`dractl rule {self.driver.name}` lists what its devices have",
-            offset=self.lookup.name_start,
-            end=self.lookup.name_end,
-            confidence=confidence,
-        )
+    def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
+        """Advice on it, placed at its name unless ``others`` have a ``span``."""
+        help = help or f"`dractl rule {self.driver.name}` lists what its devices have"  # noqa: A001
+        others = {"span": self.lookup.name_span, "confidence": "likely", **others}
+        return Advice(self.selection.subject, self.expression.path, message, help, **others)
 
 
-@lru_cache(1)  # every rule asks for the same run
-def reads(run: Run) -> tuple[Read, ...]:
+@_once_a_run
+def reads(run: Run) -> Iterator[Read]:
     """Every lookup by name whose driver is known: that of the class, else the one that the selector names, else, if the
     class is not known, the one that owns its domain."""
-    return tuple(_reads(run))
-
-
-def _reads(run: Run) -> Iterator[Read]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     seen = published_here(run)
     for selection in selections(run):
@@ -444,7 +428,6 @@ def _reads(run: Run) -> Iterator[Read]:
 
 
 def _driver_of_class(run: Run, selection: Selectors) -> str | None:
-    """The driver that the selectors of the class require, whether known or not."""
     if selection.request is None:
         return run.driver_of(expression for expression, _ in selection.selectors)
     installed = classes().get(selection.request.device_class)
@@ -464,37 +447,30 @@ class Constrained(Struct, frozen=True):
     sides: dict[str, Wanted]
     whole: bool
 
-    def advice(self, message: str, *, help: str | None = None) -> Advice:  # noqa: A002
+    def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
         """Advice on it, placed at its attribute."""
         path = (*self.constraint.path, self.field)
-        return Advice(self.claim.subject, path, message, help=help, confidence="likely")
+        return Advice(self.claim.subject, path, message, help, confidence="likely", **others)
 
 
-@lru_cache(1)  # every rule asks for the same run
-def constrained(run: Run) -> tuple[Constrained, ...]:
+@_once_a_run
+def constrained(run: Run) -> Iterator[Constrained]:
     """Every constraint over devices of known drivers, but for drivers whose devices are asked instead."""
-    return tuple(_constrained(run))
-
-
-def _constrained(run: Run) -> Iterator[Constrained]:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
-            attribute = text(constraint.fields.get(field))
-            targets = claim.targets(constraint.requests)
-            found = {request.reference: known for request in targets if (known := narrowed(run, request))}
-            sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
-            if sides and "/" in attribute:
-                yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
+    for claim, constraint in run.constraints:
+        field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
+        attribute = text(constraint.fields.get(field))
+        targets = claim.targets(constraint.requests)
+        found = {request.reference: known for request in targets if (known := narrowed(run, request))}
+        sides = {reference: side for reference, side in found.items() if side.driver.name not in asked}
+        if sides and "/" in attribute:
+            yield Constrained(claim, constraint, field, attribute, sides, len(sides) == len(targets))
 
 
 def narrowed(run: Run, request: Request) -> Wanted | None:
     """The devices of a request after its own selectors."""
     known = wanted(run, request)
-    if known is None:
-        return None
-    return known.narrowed(run.program(item) for item in request.selectors)
+    return known and known.narrowed(run.program(item) for item in request.selectors)
 
 
 for _known in (drivers, classes, products, memories, in_domain, _domains):

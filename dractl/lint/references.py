@@ -1,11 +1,11 @@
 """The claim or template that an entry of a pod names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dractl.lint.model import Manifest, PodSpec, Run
 from dractl.lint.placeholders import holds_placeholder
-from dractl.objects import text
+from dractl.objects import Request, text
 
 
 def namespace_of(subject: Manifest) -> str:
@@ -27,6 +27,12 @@ def referenced(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Manifest | N
     return named(run, kind, name, pod.subject)
 
 
+def requests_of(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Sequence[Request]:
+    """The requests of the claim or template that such an entry names; none if the run does not have it."""
+    found = referenced(run, pod, entry)
+    return found.claim.alternatives if found is not None and found.claim is not None else ()
+
+
 def named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
     """The object of a kind that ``user`` means by this name, if the run has it: the one in its own namespace, else one
     whose namespace is open; the one in its own file before others."""
@@ -36,9 +42,6 @@ def named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
 
 def closeness(subject: Manifest, user: Manifest) -> tuple[bool, bool, int]:
     """Sorts objects of one name by their distance to the one that names them."""
-    here = subject.document.file == user.document.file
-    return (
-        namespace_of(subject) != namespace_of(user),
-        not here,
-        abs(subject.document.index - user.document.index) if here else 0,
-    )
+    elsewhere = subject.document.file != user.document.file
+    distance = 0 if elsewhere else abs(subject.document.index - user.document.index)
+    return namespace_of(subject) != namespace_of(user), elsewhere, distance

@@ -18,7 +18,7 @@ about one thing alone stands in a folder of that name (:data:`_FOLDERS`), and is
 loads CEL stands in ``selectors/`` or ``devices/``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -27,9 +27,8 @@ from typing import cast
 from msgspec import Struct
 
 from dractl.errors import UsageError
-from dractl.lint.advice import Advice
 from dractl.lint.finding import Severity
-from dractl.lint.model import PODS, Run
+from dractl.lint.model import PODS, Found, Run
 from dractl.model.nearest import nearest
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
@@ -72,7 +71,7 @@ class Rule(Struct, frozen=True):
     severity: Severity
     written: str
     violations: tuple[str, ...] = ()
-    check: Callable[[Run], Iterator[Advice]] | None = None
+    check: Callable[[Run], Found] | None = None
     kinds: tuple[str, ...] = ()
     devices: bool = False
     fields: tuple[str, ...] = ()
@@ -84,7 +83,7 @@ class Rule(Struct, frozen=True):
         """The address of the rule's page on the documentation site; None if the project has no site."""
         return f"{DOCUMENTATION}/rules/{self.code}/" if DOCUMENTATION else None
 
-    def advice(self, run: Run) -> Iterator[Advice]:
+    def advice(self, run: Run) -> Found:
         """What its check finds in a run; nothing in one that it is not for."""
         if (
             self.check is not None

@@ -11,8 +11,7 @@ from dractl.objects import written
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from dractl.lint.advice import Advice
-    from dractl.lint.model import Manifest, Run
+    from dractl.lint.model import Advice, Manifest, Run
     from dractl.lint.registry import Rule
 
 

@@ -108,14 +108,12 @@ class Migration:
     def _after(
         self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan], remarks: list[Remark]
     ) -> str:
-        made = self._edited(name, content, documents, pods) if pods else None
+        good = list(pods)
+        made = self._edited(name, content, documents, good) if good else None
         if made is None and 1 < len(pods) <= _MOST_ALONE:
             good = [pod for pod in pods if self._edited(name, content, documents, [pod]) is not None]
             made = self._edited(name, content, documents, good) if good else None
-        else:
-            good = list(pods) if made is not None else []
-        if made is None:
-            good = []
+        good = [] if made is None else good
         kept = set(map(id, good))
         remarks += (
             Remark(pod.document.locate(()), "left as it is: anchors, merge keys or its layout do not allow a safe edit")
@@ -145,7 +143,6 @@ class Migration:
         return after if read == expected else None
 
     def _tolerates(self, resource: str) -> bool:
-        """True if pods are to tolerate a taint that is called as a resource."""
         return self._tolerate or resource in self._taints
 
 
@@ -196,18 +193,15 @@ def _elsewhere(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
                 yield Remark(place, f"{covered} is left as it is: {why}, or no claim counts against this quota")
         for key in node:
             resource = str(key).removeprefix("requests.").removeprefix("limits.")
-            if path and path[-1] in ("limits", "requests", "hard", "max", "default") and wanted(resource):
-                what = wanted(resource)
-                assert what is not None
+            amounts = path and path[-1] in ("limits", "requests", "hard", "max", "default")
+            if amounts and (what := wanted(resource)):
+                why = "not in a pod template; whatever creates the pods must let them use claims"
                 if path[-1] == "hard":
                     why = f"count {what.device_class}.deviceclass.resource.k8s.io/devices in the quota"
-                else:
-                    why = "not in a pod template; whatever creates the pods must let them use claims"
                 yield Remark(document.locate((*path, key), key=True), f"{key} is left as it is: {why}")
 
 
 def _json_edited(content: str, changed: Sequence[tuple[Document, Any]], added: Sequence[Template]) -> str:
-    """JSON with changed documents and further templates."""
     source = Source("", content)
     after, rest = "", 0
     for document, value in changed:
@@ -220,7 +214,6 @@ def _json_edited(content: str, changed: Sequence[tuple[Document, Any]], added: S
 
 
 def _yaml_edited(content: str, pods: Sequence[PodPlan], added: Sequence[Template]) -> str:
-    """YAML with the changes of some pods, and further templates at its end."""
     edits = tuple(edit(pod.document, wanted) for pod in pods for wanted in pod.changes)
     after, _ = applied(content, [TextFix("use claims", edits, safe=True)])
     newline = "\r\n" if "\r\n" in content else "\n"

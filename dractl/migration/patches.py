@@ -52,7 +52,6 @@ def _in_file(document: Document, name: object) -> Iterator[tuple[Position, str]]
 
 
 def _position(path: str, text: str, written: str) -> Position:
-    """The first place of a word in a file."""
     before = text[: text.find(written)]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     return Position(path, line, column, line, column + len(written))

@@ -14,7 +14,7 @@ from dractl.manifests.documents import Path
 from dractl.migration import labels
 from dractl.migration.edits import Alteration, Prepend, Put, Remove, comments
 from dractl.migration.plugin import Sharing
-from dractl.migration.resources import GPU, StandIn, is_extended, mig, parted, parts_of_a_device, wanted, why_not
+from dractl.migration.resources import GPU, PARTED, StandIn, is_extended, mig, parted, wanted, why_not
 from dractl.migration.templates import ClaimShape, Template
 from dractl.objects.values import items, mapping, text
 
@@ -94,7 +94,7 @@ def plan(
     if not pod.uses:
         return PodPlan(document, pod.remarks)
     chosen = _node_labels(document, path, spec, pod.uses)
-    devices = {use: _divided(_devices(use, chosen), shared.get(use.resource)) for use in pod.uses}
+    devices = {use: _devices(use, chosen, shared.get(use.resource)) for use in pod.uses}
     claims = _claims(spec, devices, template_for)
     made: dict[str, _Claim] = {}
     for claim in claims:
@@ -127,13 +127,6 @@ def plan(
     return PodPlan(
         document, tuple(remarks), frozenset(resources), changes, tuple(claim.template for claim in made.values())
     )
-
-
-def _divided(devices: StandIn, sharing: Sharing | None) -> StandIn:
-    """The devices that stand for a use, with what is to be known where the plugin hands them out several times."""
-    if sharing is None:
-        return devices
-    return replace(devices, notes=(parts_of_a_device(sharing.resource, sharing.replicas, sharing.source),))
 
 
 def _for_ray(document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]) -> Iterator[Put]:
@@ -222,10 +215,14 @@ def _node_labels(document: Document, path: Path, spec: Mapping[str, Any], uses: 
     return _Labels(tuple(selectors), profile, tuple(keys), tuple(remarks))
 
 
-def _devices(use: ResourceUse, chosen: _Labels) -> StandIn:
-    """The devices that stand for a use; node labels choose among NVIDIA's."""
+def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> StandIn:
+    """The devices that stand for a use; node labels choose among NVIDIA's. ``sharing``: the plugin hands them out
+    several times."""
     devices = wanted(use.resource)
     assert devices is not None
+    if sharing is not None:
+        said = PARTED.format(resource=sharing.resource, replicas=sharing.replicas, source=sharing.source)
+        devices = replace(devices, notes=(said,))
     if devices.driver != GPU:
         return devices
     if chosen.profile is not None and devices.device_class == GPU:

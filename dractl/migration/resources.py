@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.facts import names
 from dractl.facts.resources import by_name, drivers_of, resources
@@ -27,7 +28,7 @@ _SHARING = (
     "{resource} is a replica of a shared device; the claim gets a whole device unless gpu.nvidia.com runs with "
     "consumableShares=N (since 0.5)"
 )
-_PARTED = (
+PARTED = (
     "{resource} is one of {replicas} replicas of a device ({source}); the claim gets a whole device unless "
     "gpu.nvidia.com runs with consumableShares={replicas} (since 0.5)"
 )
@@ -41,11 +42,7 @@ def wanted(resource: str) -> StandIn | None:
     """The devices that a device plugin's resource stands for; None where no driver is known to publish them."""
     if resource.endswith(SHARED):
         shared = wanted(resource.removesuffix(SHARED)) if resource.startswith("nvidia.com/") else None
-        if shared is None:
-            return None
-        return StandIn(
-            shared.name, shared.device_class, shared.driver, shared.selectors, (_SHARING.format(resource=resource),)
-        )
+        return shared and replace(shared, notes=(_SHARING.format(resource=resource),))
     if resource.startswith("nvidia.com/mig-"):
         return mig(resource.removeprefix("nvidia.com/mig-"))
     domain, _, pool = resource.partition("/")
@@ -54,11 +51,6 @@ def wanted(resource: str) -> StandIn | None:
         return StandIn("vf", SRIOV, SRIOV, (expression,), (_POOL.format(resource=resource, pool=pool),))
     row = by_name().get(resource)
     return None if row is None else StandIn(row.request, row.device_class, row.drivers[0])
-
-
-def parts_of_a_device(resource: str, replicas: int, source: str) -> str:
-    """What to know of a resource that is a replica, where the number is known."""
-    return _PARTED.format(resource=resource, replicas=replicas, source=source)
 
 
 def mig(suffix: str) -> StandIn:

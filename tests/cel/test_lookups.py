@@ -64,8 +64,8 @@ def test_lookups_are_found_however_they_are_written(text: str, expected: list[tu
 )
 def test_places_are_those_of_the_names(text: str) -> None:
     for found in compiled(text).lookups:
-        assert text[found.domain_start : found.domain_end] == found.domain
-        assert text[found.name_start : found.name_end] == found.name
+        assert text[slice(*found.domain_span)] == found.domain
+        assert text[slice(*found.name_span)] == found.name
         assert found.domain in text[found.start : found.end]
         assert (found.name or "") in text[found.start : found.end]
 

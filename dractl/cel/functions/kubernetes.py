@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Callable
+from functools import partial
 
 from dractl.cel.functions.network import url
 from dractl.cel.functions.registry import OVERLOADS, Overload, accepts, overload
@@ -241,9 +242,5 @@ def validate(form: NamedFormat, text: str) -> Optional:
     return Optional(found) if found else NONE
 
 
-def _constant(value: NamedFormat) -> Callable[[], NamedFormat]:
-    return lambda: value
-
-
 for _name, (_go_name, _) in _FORMATS.items():
-    OVERLOADS[f"format.{_name}"] = Overload((), _constant(NamedFormat(_go_name)))
+    OVERLOADS[f"format.{_name}"] = Overload((), partial(NamedFormat, _go_name))

@@ -1,8 +1,7 @@
 """Lists and sets: ext/lists.go, ext/sets.go, apiserver/pkg/cel/library/lists.go."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cmp_to_key, reduce
+from functools import cmp_to_key, partial, reduce
 from typing import Any
 
 from dractl.cel import values as v
@@ -75,11 +74,8 @@ def distinct(elements: list[Any]) -> list[Any]:
 overload("list_reverse", list)(lambda elements: elements[::-1])
 
 
-def sort(elements: list[Any]) -> list[Any]:
-    return sort_by_keys(elements, elements)
-
-
-def sort_by_keys(elements: list[Any], keys: list[Any]) -> list[Any]:
+def sort(elements: list[Any], by: list[Any] | None = None) -> list[Any]:
+    keys = elements if by is None else by
     if len(elements) != len(keys):
         raise CelError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got "
@@ -110,14 +106,6 @@ def is_sorted(elements: list[Any]) -> bool:
             if i and v.order(elements[i - 1], element) > 0:
                 return False
     return True
-
-
-def smallest(elements: list[Any]) -> Any:
-    return _extreme(elements, "min", 1)
-
-
-def largest(elements: list[Any]) -> Any:
-    return _extreme(elements, "max", -1)
 
 
 def _extreme(elements: list[Any], name: str, replaced_when: int) -> Any:
@@ -172,8 +160,8 @@ overload("list_sets_equivalent_list", list, list)(lambda a, b: sets_contains(a, 
 overload("list_sets_intersects_list", list, list)(lambda a, b: any(v.contains(element, b) for element in a))
 
 
-def _sum(zero: Any) -> Callable[[list[Any]], Any]:
-    return lambda elements: reduce(v.add, elements, zero)
+def _sum(elements: list[Any], zero: Any) -> Any:
+    return reduce(v.add, elements, zero)
 
 
 _KINDS: dict[str, tuple[type, Any]] = {
@@ -191,10 +179,10 @@ _LONG_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.prot
 for _name, (_kind, _zero) in _KINDS.items():
     _operand = (ListOf(_kind),)
     OVERLOADS[f"list_{_name}_is_sorted_bool"] = Overload(_operand, is_sorted)
-    OVERLOADS[f"list_{_name}_min_{_name}"] = Overload(_operand, smallest)
-    OVERLOADS[f"list_{_name}_max_{_name}"] = Overload(_operand, largest)
+    OVERLOADS[f"list_{_name}_min_{_name}"] = Overload(_operand, partial(_extreme, name="min", replaced_when=1))
+    OVERLOADS[f"list_{_name}_max_{_name}"] = Overload(_operand, partial(_extreme, name="max", replaced_when=-1))
     if _zero is not None:
-        OVERLOADS[f"list_{_name}_sum_{_name}"] = Overload(_operand, _sum(_zero))
+        OVERLOADS[f"list_{_name}_sum_{_name}"] = Overload(_operand, partial(_sum, zero=_zero))
     _long = _LONG_NAMES.get(_name, _name)
     OVERLOADS[f"list_{_long}_sort"] = Overload((list,), sort)
-    OVERLOADS[f"list_{_long}_sortByAssociatedKeys"] = Overload((list, list), sort_by_keys)
+    OVERLOADS[f"list_{_long}_sortByAssociatedKeys"] = Overload((list, list), sort)

@@ -354,11 +354,7 @@ def _check_port(port: str) -> None:
 
 
 def _unescape(text: str) -> str:
-    return _unescaped(text).decode("utf-8", "replace") if "%" in text else text
-
-
-def _unescaped(text: str) -> bytes:
-    return unquote_to_bytes(text)
+    return unquote_to_bytes(text).decode("utf-8", "replace") if "%" in text else text
 
 
 overload("url_get_scheme", URL)(lambda value: value.scheme)
@@ -383,8 +379,7 @@ overload("url_get_port", URL)(lambda value: _split_host(value.host)[1])
 def get_escaped_path(value: URL) -> str:
     if all(c in _ENCODED_PATH for c in value.path):
         return value.path
-    plain = _unescaped(value.path)
-    return "".join(chr(b) if chr(b) in _PATH else f"%{b:02X}" for b in plain)
+    return "".join(chr(b) if chr(b) in _PATH else f"%{b:02X}" for b in unquote_to_bytes(value.path))
 
 
 @overload("url_get_query", URL)

@@ -171,20 +171,10 @@ def _whole(unit: int) -> Callable[[Duration], int]:
     return get
 
 
-def _register() -> None:
-    getters: dict[str, Callable[..., Any]] = {name: _getter(field) for name, field in _FIELDS.items()}
-    getters["milliseconds"] = _milliseconds
-    for name, run in getters.items():
-        OVERLOADS[f"timestamp_to_{name}"] = Overload((Timestamp,), run)
-        OVERLOADS[f"timestamp_to_{name}_with_tz"] = Overload((Timestamp, str), run)
-    OVERLOADS["timestamp_to_seconds_tz"] = OVERLOADS["timestamp_to_seconds_with_tz"]
-    for name, unit in (
-        ("hours", 3600 * v.GIGA),
-        ("minutes", 60 * v.GIGA),
-        ("seconds", v.GIGA),
-        ("milliseconds", 10**6),
-    ):
-        OVERLOADS[f"duration_to_{name}"] = Overload((Duration,), _whole(unit))
-
-
-_register()
+_GETTERS: dict[str, Callable[..., Any]] = {name: _getter(field) for name, field in _FIELDS.items()}
+for _name, _run in {**_GETTERS, "milliseconds": _milliseconds}.items():
+    OVERLOADS[f"timestamp_to_{_name}"] = Overload((Timestamp,), _run)
+    OVERLOADS[f"timestamp_to_{_name}_with_tz"] = Overload((Timestamp, str), _run)
+OVERLOADS["timestamp_to_seconds_tz"] = OVERLOADS["timestamp_to_seconds_with_tz"]
+for _name, _unit in {"hours": "h", "minutes": "m", "seconds": "s", "milliseconds": "ms"}.items():
+    OVERLOADS[f"duration_to_{_name}"] = Overload((Duration,), _whole(_UNITS[_unit]))

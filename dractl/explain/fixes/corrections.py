@@ -76,10 +76,7 @@ def renamed(text: str, wrong: Lookup, right: str) -> str:
         place
         for lookup in reading(text).lookups
         if (lookup.kind, lookup.full_name) == (wrong.kind, wrong.full_name)
-        for place in (
-            (lookup.domain_start, lookup.domain_end, domain),
-            *([(lookup.name_start, lookup.name_end, name)] if name and lookup.name else []),
-        )
+        for place in ((*lookup.domain_span, domain), *([(*lookup.name_span, name)] if name and lookup.name else []))
     }
     return _replaced(text, places)
 

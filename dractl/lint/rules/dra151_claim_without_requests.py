@@ -27,10 +27,7 @@ The API server accepts the claim, and the scheduler allocates it without devices
 kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceClaim): requests may be empty
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import items
 
 SEVERITY = "warning"
@@ -38,7 +35,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         spec = claim.subject.document.at(claim.path[:-1])
         only_devices = spec is None or (isinstance(spec, dict) and set(spec) <= {"devices"})

@@ -34,30 +34,25 @@ In a namespace without the label the API server rejects the claim, and the claim
 kubernetes/kubernetes pkg/registry/resource/resourceclaim/strategy.go (AuthorizedForAdmin)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FIELDS = ("adminAccess",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     domain = "resource.kubernetes.io" if run.target.has("admin-access-kubernetes-io") else "resource.k8s.io"
     lacking = bool(run.namespaces) and None not in run.namespaces  # and those of the input lack the label
-    for claim in run.claims:
+    for claim, request in run.requests if run.target.enabled("DRAAdminAccess") else ():
         namespace = claim.subject.namespace
-        if namespace in run.namespaces or not run.target.enabled("DRAAdminAccess"):
-            continue
-        for request in claim.alternatives:
-            if request.fields.get("adminAccess") is True:
-                where = f"namespace {namespace}" if namespace else "the namespace of this object"
-                yield Advice(
-                    claim.subject,
-                    (*request.path, "adminAccess"),
-                    f'{where} needs the label {domain}/admin-access: "true"',
-                    severity="warning" if lacking and not namespace else None,
-                    confidence="likely" if lacking and not namespace else "possible",
-                )
+        if request.fields.get("adminAccess") is True and namespace not in run.namespaces:
+            where = f"namespace {namespace}" if namespace else "the namespace of this object"
+            likely = lacking and not namespace
+            yield Advice(
+                claim.subject,
+                (*request.path, "adminAccess"),
+                f'{where} needs the label {domain}/admin-access: "true"',
+                severity="warning" if likely else None,
+                confidence="likely" if likely else "possible",
+            )

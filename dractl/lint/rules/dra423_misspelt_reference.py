@@ -51,8 +51,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.references import closeness, may_share_namespace, named, namespace_of
 from dractl.lint.relevance import class_mappings, mapped_resources
 from dractl.model.nearest import nearest
@@ -68,7 +67,7 @@ _MAX_COMPARED = 100_000
 _FIELDS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for advice, kind, name in _unknown(run):
         if not any(_may_define(file, kind, name, advice.subject) for file in run.undecided):
             yield advice
@@ -77,7 +76,8 @@ def check(run: Run) -> Iterator[Advice]:
 def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
     """True if a template, or what is not YAML, has the words for an object. A class may be in any folder; claims and
     templates of claims in others are those of other pods."""
-    if kind != "DeviceClass" and os.path.abspath(os.path.dirname(file)) != _folder(user):
+    here, there = (os.path.abspath(os.path.dirname(one)) for one in (user.document.file, file))
+    if kind != "DeviceClass" and here != there:
         return False
     try:
         with open(file, encoding="utf-8", errors="replace") as opened:
@@ -87,29 +87,21 @@ def _may_define(file: str, kind: str, name: str, user: Manifest) -> bool:
     return re.search(rf"\b{kind}\b", written) is not None and name in written
 
 
-def _folder(subject: Manifest) -> str:
-    return os.path.abspath(os.path.dirname(subject.document.file))
-
-
 def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
     """Names that no object of the run has but one like it, each with the kind of object that it should be."""
     names = _Names(run)
+    classes = [(subject, path, name) for subject in run.of("") for path, name in class_mappings(subject.value)]
+    for claim, request in run.requests if run.devices is None else ():  # else DRA755 knows better
+        classes.append((claim.subject, (*request.path, "deviceClassName"), request.device_class))
+    for subject, path, name in classes:
+        if name and run.device_class(name) is None:
+            for advice in _nearest(subject, path, "DeviceClass", name, names):
+                yield advice, "DeviceClass", name
     for subject in run.of(""):
-        for path, name in class_mappings(subject.value):
-            if run.device_class(name) is None:
-                for advice in _nearest(subject, path, "DeviceClass", name, names):
-                    yield advice, "DeviceClass", name
         for path, name in mapped_resources(subject.value):
             near = nearest(name, run.evidence.quotas - {name}, alike=0.75) if name not in run.evidence.quotas else None
             if near:
                 yield _no_quota(subject, path, name, near), "ClusterQueue", name
-    for claim in run.claims if run.devices is None else ():  # else DRA755 knows better
-        for request in claim.alternatives:
-            name = request.device_class
-            if name and run.device_class(name) is None:
-                path = (*request.path, "deviceClassName")
-                for advice in _nearest(claim.subject, path, "DeviceClass", name, names):
-                    yield advice, "DeviceClass", name
     made = _templates_of_compute_domains(run)
     for pod in run.pods:
         for path, entry in pod.claims:
@@ -128,39 +120,58 @@ def _no_quota(subject: Manifest, path: Path, name: str, near: str) -> Advice:
         help="Kueue admits no workload whose devices are counted as a resource without quota",
         confidence="likely",
         severity="warning",
-        fix=Replacement(f"replace by {near}", path, near, safe=False),
+        fix=Replacement(path, near),
     )
 
 
 def _templates_of_compute_domains(run: Run) -> set[str]:
     """Templates that NVIDIA's controller makes: ``spec.channel.resourceClaimTemplate.name`` of a ComputeDomain."""
-    found = set()
-    for subject in run.subjects:
-        if subject.document.kind == "ComputeDomain":
-            channel = mapping(subject.spec.get("channel"))
-            found.add(text(mapping(channel.get("resourceClaimTemplate")).get("name")))
-    return found
+    domains = (subject for subject in run.subjects if subject.document.kind == "ComputeDomain")
+    channels = (mapping(subject.spec.get("channel")) for subject in domains)
+    return {text(mapping(channel.get("resourceClaimTemplate")).get("name")) for channel in channels}
 
 
-def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names) -> Iterator[Advice]:
+def _elsewhere(run: Run, subject: Manifest, path: Path, name: str, names: _Names) -> Found:
     """Names that may have been meant by one that the subject's namespace does not have."""
     field = str(path[-1])
     kind = _FIELDS[field]
     if any(may_share_namespace(found, subject) for found in run.anywhere(kind, name)):
         return  # which of them is meant is open
-    for other in _FIELDS.values():
+    for right, other in _FIELDS.items():
         near = [found for found in run.own(other, name) if may_share_namespace(found, subject)]
         if near:
-            yield _of_other_kind(subject, path, field, min(near, key=lambda found: closeness(found, subject)))
+            found = min(near, key=lambda found: closeness(found, subject))
+            fix = Replacement(path, right, key=True)
+            message, shown = f"{name} is a {other}, not a {kind}", f"{other} {name}"
+            yield _of_another(subject, path, message, f"write {right}: {name}", found, shown, fix)
             return
-    others = sorted(run.own(kind, name), key=lambda other: closeness(other, subject))
-    if others:
-        yield _other_namespace(subject, path, others[0])
+    if others := run.own(kind, name):
+        found = min(others, key=lambda other: closeness(other, subject))
+        where, here = namespace_of(found), namespace_of(subject)
+        message = f"{kind} {name} is in namespace {where}, the pod in {here}, where its claims must be"
+        yield _of_another(subject, path, message, f"create it in {here} too", found, f"{kind} {where}/{name}")
         return
     yield from list(_nearest(subject, path, kind, name, names)) or _unused_beside(run, subject, path, kind, name)
 
 
-def _unused_beside(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Iterator[Advice]:
+def _of_another(
+    subject: Manifest, path: Path, message: str, help_: str, other: Manifest, shown: str, fix: Replacement | None = None
+) -> Advice:
+    """Advice on a name that an object of another kind or namespace has."""
+    return Advice(
+        subject,
+        path,
+        message,
+        help=help_,
+        key=fix is not None,
+        confidence="likely",
+        severity="warning",
+        fix=fix,
+        related=((shown, other, ("metadata", "name")),),
+    )
+
+
+def _unused_beside(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Found:
     """The only object of the kind in the file, if nothing uses it."""
     beside = [other for other in run.of(kind) if other.document.file == subject.document.file]
     if len(beside) != 1 or not beside[0].name or not may_share_namespace(beside[0], subject):
@@ -181,32 +192,12 @@ def _unused_beside(run: Run, subject: Manifest, path: Path, kind: str, name: str
     )
 
 
-def _of_other_kind(subject: Manifest, path: Path, field: str, other: Manifest) -> Advice:
-    right = next(name for name, kind in _FIELDS.items() if kind == other.kind)
-    return Advice(
-        subject,
-        path,
-        f"{other.name} is a {other.kind}, not a {_FIELDS[field]}",
-        help=f"write {right}: {other.name}",
-        key=True,
-        confidence="likely",
-        severity="warning",
-        fix=Replacement(f"replace by {right}", path, right, key=True, safe=False),
-        related=((f"{other.kind} {other.name}", other, ("metadata", "name")),),
-    )
-
-
-def _nearest(subject: Manifest, path: Path, kind: str, name: str, names: _Names) -> Iterator[Advice]:
+def _nearest(subject: Manifest, path: Path, kind: str, name: str, names: _Names) -> Found:
     near = names.nearest(kind, name, subject)
     if near:
-        yield Advice(
-            subject,
-            path,
-            f"unknown {kind} {name}; did you mean {near}?",
-            confidence="likely",
-            severity="warning",
-            fix=Replacement(f"replace by {near}", path, near, safe=False),
-        )
+        message = f"unknown {kind} {name}; did you mean {near}?"
+        fix = Replacement(path, near)
+        yield Advice(subject, path, message, confidence="likely", severity="warning", fix=fix)
 
 
 class _Names:
@@ -223,40 +214,16 @@ class _Names:
 
         gpu-0 and gpu-1 are two things, not one misspelt: where names differ in their numbers, none is looked for.
         """
-        known, bare = self._of(kind, user)
-        key = kind, name, self._namespace(kind, user)
+        namespace = "" if kind == "DeviceClass" else namespace_of(user)
+        if (kind, namespace) not in self._known:
+            near = (item for item in self._run.of(kind) if kind == "DeviceClass" or may_share_namespace(item, user))
+            names = frozenset(item.name for item in near if item.name)
+            self._known[kind, namespace] = names, frozenset(one.translate(_DIGITS) for one in names)
+        known, bare = self._known[kind, namespace]
+        key = kind, name, namespace
         if key not in self._nearest:
-            if _without_digits(name) in bare or self._compared > _MAX_COMPARED:
+            if name.translate(_DIGITS) in bare or self._compared > _MAX_COMPARED:
                 return None
             self._compared += len(known)
             self._nearest[key] = nearest(name, known, alike=0.85)
         return self._nearest[key]
-
-    def _namespace(self, kind: str, user: Manifest) -> str:
-        return "" if kind == "DeviceClass" else namespace_of(user)
-
-    def _of(self, kind: str, user: Manifest) -> tuple[frozenset[str], frozenset[str]]:
-        """The names that ``user`` may mean, and what is left of them without digits."""
-        namespace = self._namespace(kind, user)
-        if (kind, namespace) not in self._known:
-            near = (item for item in self._run.of(kind) if kind == "DeviceClass" or may_share_namespace(item, user))
-            known = frozenset(item.name for item in near if item.name)
-            self._known[kind, namespace] = known, frozenset(map(_without_digits, known))
-        return self._known[kind, namespace]
-
-
-def _without_digits(name: str) -> str:
-    return name.translate(_DIGITS)
-
-
-def _other_namespace(subject: Manifest, path: Path, other: Manifest) -> Advice:
-    where, here = namespace_of(other), namespace_of(subject)
-    return Advice(
-        subject,
-        path,
-        f"{other.kind} {other.name} is in namespace {where}, the pod in {here}, where its claims must be",
-        help=f"create it in {here} too",
-        confidence="likely",
-        severity="warning",
-        related=((f"{other.kind} {where}/{other.name}", other, ("metadata", "name")),),
-    )

@@ -36,11 +36,8 @@ own claim.
 k8s.io/api/core/v1 PodResourceClaim
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
-from dractl.lint.references import referenced
+from dractl.lint.model import Advice, Found, Manifest, Run
+from dractl.lint.references import requests_of
 from dractl.objects import number, text
 
 SEVERITY = "info"
@@ -48,7 +45,7 @@ KINDS = ("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "Pod tem
 _FOREIGN = ("JobSet", "LeaderWorkerSet", "RayCluster", "RayJob", "RayService", "MPIJob", "PyTorchJob")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.subjects:
         kind = subject.kind or subject.document.kind or ""
         if kind != "DaemonSet" and (kind not in (*KINDS, *_FOREIGN) or not _is_replicated(subject, kind)):
@@ -56,7 +53,8 @@ def check(run: Run) -> Iterator[Advice]:
         for pod in subject.pods:
             for path, claim in pod.claims:
                 name = text(claim.get("resourceClaimName"))
-                if name and not _is_channel(referenced(run, pod, claim)):
+                # Claims of IMEX channels exist to be shared.
+                if name and not any("imex" in request.device_class for request in requests_of(run, pod, claim)):
                     yield Advice(
                         subject,
                         (*path, "resourceClaimName"),
@@ -65,12 +63,6 @@ def check(run: Run) -> Iterator[Advice]:
                         severity="warning" if kind == "DaemonSet" else "info",
                         confidence="likely" if kind == "DaemonSet" else "possible",
                     )
-
-
-def _is_channel(claim: Manifest | None) -> bool:
-    """True for a claim of IMEX channels, which exist to be shared."""
-    requests = claim.claim.alternatives if claim is not None and claim.claim is not None else ()
-    return any("imex" in request.device_class for request in requests)
 
 
 def _is_replicated(subject: Manifest, kind: str) -> bool:

@@ -26,16 +26,13 @@ k8s.io/api/resource/v1 DeviceTaintRuleSpec; k8s.io/dynamic-resource-allocation/r
 
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceTaintRule",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     effect = "it taints no device"
     if run.target.has("empty-rule-taints-all"):
         effect = "up to 1.36 it taints every device of every driver, from 1.37 on none"

@@ -25,17 +25,14 @@ All devices of all drivers are tainted; with the effect `NoExecute` every pod th
 k8s.io/api/resource/v1 DeviceTaintRuleSpec
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("DeviceTaintRule",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("DeviceTaintRule"):
         selector = subject.spec.get("deviceSelector")
         if selector is not None and not any(value is not None for value in mapping(selector).values()):

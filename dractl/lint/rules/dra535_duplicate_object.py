@@ -33,10 +33,7 @@ kubectl applies both, and the last one wins; kustomize and Helm fail.
 kubernetes-sigs/kustomize api/resmap/reswrangler.go (Append: "may not add resource with an already registered id")
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.relevance import group
 from dractl.manifests.markdown import SUFFIXES
@@ -53,7 +50,7 @@ KINDS = (
 )
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     first: dict[tuple[str | None, ...], Manifest] = {}
     for subject in run.subjects:
         document = subject.document

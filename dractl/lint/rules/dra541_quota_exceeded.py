@@ -37,11 +37,11 @@ kubernetes/kubernetes pkg/quota/v1/evaluator/core/resource_claims.go
 """
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from msgspec import Struct
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Claim, Manifest, PodSpec, Run
+from dractl.lint.model import Advice, Claim, Found, Manifest, PodSpec, Run
 from dractl.lint.references import namespace_of, referenced
 from dractl.lint.relevance import PER_CLASS
 from dractl.objects import items, mapping, number, quantity, text
@@ -61,7 +61,7 @@ class Usage(Struct, frozen=True):
     used: dict[str, int]
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     charges = list(_charges(run))
     for quota in run.of("ResourceQuota"):
         if quota.spec.get("scopes") or quota.spec.get("scopeSelector"):
@@ -69,28 +69,19 @@ def check(run: Run) -> Iterator[Advice]:
         here = [charge for charge in charges if namespace_of(charge.subject) == namespace_of(quota)]
         for key, written in mapping(quota.spec.get("hard")).items():
             hard = quantity(written)
-            total = sum(charge.used.get(key, 0) for charge in here)
-            if hard is None or total <= hard.value():
+            totals = list(accumulate(charge.used.get(key, 0) for charge in here))
+            if hard is None or not totals or totals[-1] <= hard.value():
                 continue
-            used = 0
-            for charge in here:
-                used += charge.used.get(key, 0)
-                if used > hard.value():
-                    yield _exceeded(quota, key, charge, total)
-                    break
-
-
-def _exceeded(quota: Manifest, key: str, charge: Usage, total: int) -> Advice:
-    hard = mapping(quota.spec.get("hard"))[key]
-    what = f"devices of class {key.removesuffix(PER_CLASS)}" if key.endswith(PER_CLASS) else "claims"
-    return Advice(
-        charge.subject,
-        charge.path,
-        f"this exceeds quota {quota.name}: the manifests ask for {total} {what}, its limit is {hard}",
-        help=f"raise {key} in the quota, or ask for less",
-        confidence="likely",
-        related=((f"quota {quota.name}", quota, ("spec", "hard", key)),),
-    )
+            first = next(charge for charge, total in zip(here, totals, strict=True) if total > hard.value())
+            what = f"devices of class {key.removesuffix(PER_CLASS)}" if key.endswith(PER_CLASS) else "claims"
+            yield Advice(
+                first.subject,
+                first.path,
+                f"this exceeds quota {quota.name}: the manifests ask for {totals[-1]} {what}, its limit is {written}",
+                help=f"raise {key} in the quota, or ask for less",
+                confidence="likely",
+                related=((f"quota {quota.name}", quota, ("spec", "hard", key)),),
+            )
 
 
 def _charges(run: Run) -> Iterator[Usage]:
@@ -105,9 +96,8 @@ def _charges(run: Run) -> Iterator[Usage]:
     for pod in run.pods:
         subject = pod.subject
         # What has made its pods or claims, as in a dump of a cluster, has been counted with them.
-        if (subject.kind, subject.name, namespace_of(subject)) in owned or "ownerReferences" in mapping(
-            subject.value.get("metadata")
-        ):
+        made = "ownerReferences" in mapping(subject.value.get("metadata"))
+        if made or (subject.kind, subject.name, namespace_of(subject)) in owned:
             continue
         for path, entry in pod.claims:
             template = referenced(run, pod, entry)

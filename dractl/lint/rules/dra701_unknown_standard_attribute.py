@@ -33,10 +33,7 @@ forever; a selector fails with an error.
 k8s.io/dynamic-resource-allocation/deviceattribute; KEP-6072
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.standard import STANDARD, STANDARD_DOMAIN, meant_standard
 from dractl.objects import mapping, text
 
@@ -47,36 +44,35 @@ FIELDS = ("constraints", "selectors", "attributes")
 _KNOWN = ", ".join(f"{STANDARD_DOMAIN}/{name}" for name in STANDARD)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            for field in ("matchAttribute", "distinctAttribute"):
-                written = text(constraint.fields.get(field))
-                domain, slash, name = written.partition("/")
-                path = (*constraint.path, field)
-                meant = meant_standard(domain, name) if slash else None
-                if meant:
-                    yield Advice(
-                        claim.subject,
-                        path,
-                        f"unknown attribute {written}; did you mean {meant}?",
-                        help=f"Kubernetes defines {_KNOWN}",
-                        fix=Replacement(f"replace by {meant}", path, meant),
-                    )
-                elif domain == STANDARD_DOMAIN and slash and name not in STANDARD:
-                    yield Advice(
-                        claim.subject,
-                        path,
-                        f"Kubernetes defines no attribute {written}",
-                        help=f"it defines {_KNOWN}",
-                        severity="warning",
-                        confidence="likely",
-                    )
+def check(run: Run) -> Found:
+    for claim, constraint in run.constraints:
+        for field in ("matchAttribute", "distinctAttribute"):
+            written = text(constraint.fields.get(field))
+            domain, slash, name = written.partition("/")
+            path = (*constraint.path, field)
+            meant = meant_standard(domain, name) if slash else None
+            if meant:
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"unknown attribute {written}; did you mean {meant}?",
+                    help=f"Kubernetes defines {_KNOWN}",
+                    fix=Replacement(path, meant, safe=True),
+                )
+            elif domain == STANDARD_DOMAIN and slash and name not in STANDARD:
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"Kubernetes defines no attribute {written}",
+                    help=f"it defines {_KNOWN}",
+                    severity="warning",
+                    confidence="likely",
+                )
     yield from _in_selectors(run)
     yield from _in_slices(run)
 
 
-def _in_slices(run: Run) -> Iterator[Advice]:
+def _in_slices(run: Run) -> Found:
     """Once a slice and name: drivers write the same names for all their devices."""
     for subject in run.of("ResourceSlice"):
         seen: set[str] = set()
@@ -99,7 +95,7 @@ def _in_slices(run: Run) -> Iterator[Advice]:
                     )
 
 
-def _in_selectors(run: Run) -> Iterator[Advice]:
+def _in_selectors(run: Run) -> Found:
     for subject, expression in run.expressions:
         for found in run.program(expression).lookups:
             if found.kind != "attributes" or found.name is None:
@@ -109,15 +105,12 @@ def _in_selectors(run: Run) -> Iterator[Advice]:
                 continue
             domain, _, name = meant.partition("/")
             wrong_domain = found.domain != domain
-            start = found.domain_start if wrong_domain else found.name_start
-            written, right = (found.domain, domain) if wrong_domain else (found.name, name)
-            end = start + len(written)
+            span, right = (found.domain_span, domain) if wrong_domain else (found.name_span, name)
             yield Advice(
                 subject,
                 expression.path,
                 f"unknown attribute {found.full_name}; did you mean {meant}?",
                 help=f"Kubernetes defines {_KNOWN}",
-                offset=start,
-                end=end,
-                fix=Replacement(f"replace by {right}", expression.path, right, start=start, end=end),
+                span=span,
+                fix=Replacement(expression.path, right, span=span, safe=True),
             )

@@ -29,10 +29,7 @@ The claim is accepted, but at most 32 devices can be allocated for one claim: th
 k8s.io/api/resource/v1 AllocationResultsMaxSize; k8s.io/dynamic-resource-allocation/structured
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -41,7 +38,7 @@ FIELDS = ("count",)
 MAX_DEVICES = 32
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         total = sum(min(request.amount or 1 for request in group) for group in claim.requests)
         if total > MAX_DEVICES and len(claim.requests) <= MAX_DEVICES:

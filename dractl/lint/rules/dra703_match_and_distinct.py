@@ -37,10 +37,7 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDeviceC
 k8s.io/dynamic-resource-allocation/structured/internal constraint.go
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.objects import Constraint
 
 SEVERITY = "error"
@@ -49,7 +46,7 @@ ALONE = True
 FIELDS = ("distinctAttribute",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         for constraint in claim.constraints:
             if constraint.fields.get("matchAttribute") and constraint.fields.get("distinctAttribute"):
@@ -64,7 +61,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield from _opposed(claim)
 
 
-def _opposed(claim: Claim) -> Iterator[Advice]:
+def _opposed(claim: Claim) -> Found:
     """Constraints of which no devices satisfy both."""
     single = [one for one in claim.constraints if len({"matchAttribute", "distinctAttribute"} & set(one.fields)) == 1]
     for distinct in single:

@@ -27,10 +27,7 @@ The API server cannot tell 0 from an unset count and sets the default, 1.
 kubernetes/kubernetes pkg/apis/resource/v1/defaults.go
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -38,14 +35,13 @@ ALONE = True
 FIELDS = ("count",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for request in claim.alternatives:
-            count = request.fields.get("count")
-            if isinstance(count, int) and not isinstance(count, bool) and count == 0 and not request.takes_all:
-                yield Advice(
-                    claim.subject,
-                    (*request.path, "count"),
-                    "count: 0 is read as 1",
-                    help="remove the request, or set the number of devices",
-                )
+def check(run: Run) -> Found:
+    for claim, request in run.requests:
+        count = request.fields.get("count")
+        if isinstance(count, int) and not isinstance(count, bool) and count == 0 and not request.takes_all:
+            yield Advice(
+                claim.subject,
+                (*request.path, "count"),
+                "count: 0 is read as 1",
+                help="remove the request, or set the number of devices",
+            )

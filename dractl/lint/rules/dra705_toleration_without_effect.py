@@ -33,12 +33,10 @@ k8s.io/api/resource/v1 DeviceToleration; k8s.io/dynamic-resource-allocation/reso
 kubernetes/kubernetes pkg/controller/devicetainteviction of 1.33 to 1.37
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.objects import items, mapping
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -47,42 +45,38 @@ FIELDS = ("tolerations",)
 MAX_TOLERATIONS = 16
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for request in claim.alternatives:
-            path = (*request.path, "tolerations")
-            tolerations = [mapping(item) for item in items(request.fields.get("tolerations"))]
-            if len(tolerations) > MAX_TOLERATIONS:
-                message = (
-                    f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
-                )
-                yield Advice(claim.subject, path, message, severity="info")
-            unkept = next((at for at, item in enumerate(tolerations) if _is_unkept(item, tolerations)), None)
-            if unkept is not None:
+def check(run: Run) -> Found:
+    for claim, request in run.requests:
+        path, tolerations = (*request.path, "tolerations"), request.tolerations
+        if len(tolerations) > MAX_TOLERATIONS:
+            message = f"{len(tolerations)} tolerations: the API documents at most {MAX_TOLERATIONS}, unchecked so far"
+            yield Advice(claim.subject, path, message, severity="info")
+        unkept = next((at for at, item in enumerate(tolerations) if _is_unkept(item, tolerations)), None)
+        if unkept is not None:
+            yield Advice(
+                claim.subject,
+                (*path, unkept),
+                "without an effect it lets the pod onto devices with a NoExecute taint, but does not keep it there",
+                help="to keep the pod on such devices, add the same toleration with effect: NoExecute",
+                severity="info",
+                confidence="possible",
+            )
+        for at, toleration in enumerate(tolerations):
+            effect = toleration.get("effect")
+            if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
                 yield Advice(
                     claim.subject,
-                    (*path, unkept),
-                    "without an effect it lets the pod onto devices with a NoExecute taint, but does not keep it there",
-                    help="to keep the pod on such devices, add the same toleration with effect: NoExecute",
-                    severity="info",
-                    confidence="possible",
+                    (*path, at, "tolerationSeconds"),
+                    f"tolerationSeconds only applies to the effect NoExecute, not to {effect or 'every effect'}",
+                    help="set effect: NoExecute, or remove the seconds",
                 )
-            for at, toleration in enumerate(tolerations):
-                effect = toleration.get("effect")
-                if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-                    yield Advice(
-                        claim.subject,
-                        (*path, at, "tolerationSeconds"),
-                        f"tolerationSeconds only applies to the effect NoExecute, not to {effect or 'every effect'}",
-                        help="set effect: NoExecute, or remove the seconds",
-                    )
-                if not toleration.get("key") and toleration.get("operator") in (None, "", "Equal"):
-                    yield Advice(
-                        claim.subject,
-                        (*path, at),
-                        "a toleration without a key compares values only: it tolerates any key with that value",
-                        help="name the key, or use operator: Exists to tolerate every taint",
-                    )
+            if not toleration.get("key") and toleration.get("operator") in (None, "", "Equal"):
+                yield Advice(
+                    claim.subject,
+                    (*path, at),
+                    "a toleration without a key compares values only: it tolerates any key with that value",
+                    help="name the key, or use operator: Exists to tolerate every taint",
+                )
 
 
 def _is_unkept(toleration: Mapping[str, Any], tolerations: list[Mapping[str, Any]]) -> bool:

@@ -31,12 +31,8 @@ others than there is.
 k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.model import Quantity
-from dractl.objects import mapping
+from dractl.lint.model import Advice, Found, Run
+from dractl.objects import quantity
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -44,28 +40,19 @@ ALONE = True
 FIELDS = ("capacity",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     less = "is negative"
     if run.target.has("strict-amounts"):
         less += (
             ': scheduling ends in an error ("capacity value is negative") unless the device has a policy with a minimum'
         )
-    for claim in run.claims:
-        for request in claim.alternatives:
-            requests = mapping(mapping(request.fields.get("capacity")).get("requests"))
-            for key, written in requests.items():
-                sign = _sign(written)
-                if sign <= 0:
-                    yield Advice(
-                        claim.subject,
-                        (*request.path, "capacity", "requests", key),
-                        f"{written} of {key} {less if sign < 0 else 'reserves nothing'}",
-                        help="ask for a positive amount, or remove it",
-                    )
-
-
-def _sign(written: object) -> int:
-    try:
-        return Quantity.parse(written).sign() if isinstance(written, str | int | float) else 1
-    except ValueError:
-        return 1  # the decoder says what is wrong
+    for claim, request in run.requests:
+        for key, written in request.capacity.items():
+            amount = quantity(written)
+            if amount is not None and amount.sign() <= 0:
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "capacity", "requests", key),
+                    f"{written} of {key} {less if amount.sign() < 0 else 'reserves nothing'}",
+                    help="ask for a positive amount, or remove it",
+                )

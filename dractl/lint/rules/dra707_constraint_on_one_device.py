@@ -30,10 +30,7 @@ exist.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -41,16 +38,15 @@ ALONE = True
 FIELDS = ("constraints",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            targets = claim.targets(constraint.requests)
-            if claim.binds_one(constraint) and len(targets) >= len(constraint.requests):  # not beside DRA121
-                name = targets[0].whole
-                yield Advice(
-                    claim.subject,
-                    constraint.path,
-                    f"the constraint covers only one device, that of request {name}",
-                    help="add the other requests that it is meant for, or remove it",
-                    confidence="likely",
-                )
+def check(run: Run) -> Found:
+    for claim, constraint in run.constraints:
+        targets = claim.targets(constraint.requests)
+        if claim.binds_one(constraint) and len(targets) >= len(constraint.requests):  # not beside DRA121
+            name = targets[0].whole
+            yield Advice(
+                claim.subject,
+                constraint.path,
+                f"the constraint covers only one device, that of request {name}",
+                help="add the other requests that it is meant for, or remove it",
+                confidence="likely",
+            )

@@ -30,10 +30,9 @@ Alternatives are tried in order; wherever the later one fits, the earlier one fi
 k8s.io/api/resource/v1 DeviceRequest.firstAvailable
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import Expression, Request
 
 SEVERITY = "warning"
@@ -42,7 +41,7 @@ ALONE = True
 FIELDS = ("firstAvailable",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         if claim.constraints:
             continue  # they may fit the later alternative only

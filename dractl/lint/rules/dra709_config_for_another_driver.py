@@ -36,11 +36,8 @@ A driver gets only the configurations that name it. No driver gets this one, and
 k8s.io/dynamic-resource-allocation/resourceclaim ConfigForResult
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.objects import items, mapping, text
+from dractl.lint.configs import configurations_of
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -48,19 +45,17 @@ ALONE = True
 FIELDS = ("config",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
-        for at, item in enumerate(items(claim.devices.get("config"))):
-            wanted = text(mapping(mapping(item).get("opaque")).get("driver"))
-            names = [text(name) for name in items(mapping(item).get("requests"))]
-            targets = claim.targets(names)
+        for one in configurations_of(claim.subject):
+            targets = claim.targets(one.requests)
             known = {run.driver_of_class(request.device_class) for request in targets}
-            if wanted and targets and None not in known and wanted not in known:
+            if one.driver and targets and None not in known and one.driver not in known:
                 found = ", ".join(sorted(filter(None, known)))
                 yield Advice(
                     claim.subject,
-                    (*claim.path, "config", at, "opaque", "driver"),
-                    f"this configuration is for {wanted}, but the request's devices belong to {found}",
+                    (*one.path, "driver"),
+                    f"this configuration is for {one.driver}, but the request's devices belong to {found}",
                     help=f"write driver: {found}" if len(known) == 1 else None,
                     confidence="likely",
                 )

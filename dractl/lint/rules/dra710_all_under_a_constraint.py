@@ -31,10 +31,7 @@ k8s.io/dynamic-resource-allocation/structured ("cannot add device ... because a 
 satisfied")
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -42,16 +39,15 @@ ALONE = True
 FIELDS = ("constraints",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            for request in claim.targets(constraint.requests):
-                if request.takes_all:
-                    yield Advice(
-                        claim.subject,
-                        (*request.path, "allocationMode"),
-                        f"request {request.reference} takes all devices: every one of them must satisfy the constraint",
-                        help="ask for a number of devices unless all devices of a node can satisfy the constraint",
-                        confidence="possible",
-                        related=(("the constraint", claim.subject, constraint.path),),
-                    )
+def check(run: Run) -> Found:
+    for claim, constraint in run.constraints:
+        for request in claim.targets(constraint.requests):
+            if request.takes_all:
+                yield Advice(
+                    claim.subject,
+                    (*request.path, "allocationMode"),
+                    f"request {request.reference} takes all devices: every one of them must satisfy the constraint",
+                    help="ask for a number of devices unless all devices of a node can satisfy the constraint",
+                    confidence="possible",
+                    related=(("the constraint", claim.subject, constraint.path),),
+                )

@@ -39,13 +39,12 @@ The pack of facts (configuration/) names each driver's own types and validation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.configs import opaque_parameters
-from dractl.lint.model import Run
+from dractl.lint.configs import configurations
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import driver as published, judged
 from dractl.objects import text
 
@@ -57,28 +56,30 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("config",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for subject, path, driver, parameters in opaque_parameters(run):
+def check(run: Run) -> Found:
+    for one in configurations(run):
+        if not one.driver or not isinstance(one.opaque.get("parameters"), dict):
+            continue
         from dractl.drivers import opaque as schemas
 
+        driver = one.driver
         known = judged(run, found) if (found := published(driver)) else None
-        faults = schemas.check(driver, parameters, run.versions.get(driver))
-        if any(_of_another_driver(fault, parameters) for fault in faults):
+        faults = schemas.check(driver, one.parameters, run.versions.get(driver))
+        if any(_of_another_driver(fault, one.parameters) for fault in faults):
             continue
         for fault in faults:
-            place = (*path, *fault.path)
+            place = (*one.path, "parameters", *fault.path)
             which = f"{driver} {known.newest}" if known is not None and (known.stated or fault.unreleased) else driver
             meant = f"did you mean {fault.nearest}?" if fault.nearest else None
+            fix = Replacement(place, fault.nearest, f"write {fault.nearest}", key=fault.key) if fault.nearest else None
             advice = Advice(
-                subject,
+                one.subject,
                 place,
                 f"{which} would refuse this: {fault.message}",
                 help=meant if known is None else known.dated(meant),
                 key=fault.key,
                 confidence="likely",
-                fix=Replacement(f"write {fault.nearest}", place, fault.nearest, key=fault.key, safe=False)
-                if fault.nearest
-                else None,
+                fix=fix,
                 severity="info" if fault.unreleased else None,
             )
             yield advice if known is None else known.soften(advice)

@@ -33,10 +33,7 @@ A forgotten request gets any device, on another PCIe root or NUMA node than the 
 k8s.io/api/resource/v1 DeviceConstraint.requests
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "info"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -44,7 +41,7 @@ ALONE = True
 FIELDS = ("constraints",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         bound = {request.path: item for item in claim.constraints for request in claim.targets(item.requests)}
         named = [group for group in claim.requests if any(request.path in bound for request in group)]

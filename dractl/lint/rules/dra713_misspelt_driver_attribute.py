@@ -36,11 +36,9 @@ The catalogues of dractl/drivers, each with its driver's source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import driver, in_domain, judged, nearest_published, published_here
 from dractl.objects import Expression, text
 
@@ -53,20 +51,18 @@ ALONE = True
 FIELDS = ("selectors", "constraints")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     asked = {device.driver for device in run.devices.devices} if run.devices else set()
     for subject, expression in run.expressions:
         for found in run.program(expression).lookups:
             if found.name is None or not in_domain(found.domain) or found.domain in asked:
                 continue
-            end = found.name_start + len(found.name)
             meant = nearest_published(found.kind, found.domain, found.name)
             if meant and (found.domain, f"{found.domain}/{found.name}") in published_here(run):
                 continue  # what is seen wins
+            fix: Replacement | None
             if meant:
-                fix: Replacement | None = Replacement(
-                    f"replace by {meant}", expression.path, meant, start=found.name_start, end=end, safe=False
-                )
+                fix = Replacement(expression.path, meant, span=found.name_span)
                 message = f"{found.domain} publishes no {_WORDS[found.kind]} {found.name}; did you mean {meant}?"
             elif found.name in in_domain(found.domain)[_OTHER[found.kind]]:
                 fix = _of_other_kind(run, expression, found)
@@ -77,35 +73,36 @@ def check(run: Run) -> Iterator[Advice]:
             else:
                 continue
             known = driver(found.domain)
-            rule = f"`dractl rule {found.domain}` shows what its devices have"
             advice = Advice(
                 subject,
                 expression.path,
                 message,
-                help=rule if known is None else judged(run, known).dated(rule),
-                offset=found.name_start,
-                end=end,
+                help=_known_to(run, found.domain),
+                span=found.name_span,
                 confidence="likely",
                 fix=fix,
             )
             yield advice if known is None else judged(run, known).soften(advice)
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            for field in ("matchAttribute", "distinctAttribute"):
-                domain, _, name = text(constraint.fields.get(field)).partition("/")
-                ours = in_domain(domain) and domain not in asked
-                meant = nearest_published("attributes", domain, name) if ours else None
-                if meant:
-                    path = (*constraint.path, field)
-                    known, rule = driver(domain), f"`dractl rule {domain}` shows what its devices have"
-                    yield Advice(
-                        claim.subject,
-                        path,
-                        f"{domain} publishes no attribute {name}; did you mean {domain}/{meant}?",
-                        help=rule if known is None else judged(run, known).dated(rule),
-                        confidence="likely",
-                        fix=Replacement(f"replace by {domain}/{meant}", path, f"{domain}/{meant}", safe=False),
-                    )
+    for claim, constraint in run.constraints:
+        for field in ("matchAttribute", "distinctAttribute"):
+            domain, _, name = text(constraint.fields.get(field)).partition("/")
+            ours = in_domain(domain) and domain not in asked
+            meant = nearest_published("attributes", domain, name) if ours else None
+            if meant:
+                path = (*constraint.path, field)
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"{domain} publishes no attribute {name}; did you mean {domain}/{meant}?",
+                    help=_known_to(run, domain),
+                    confidence="likely",
+                    fix=Replacement(path, f"{domain}/{meant}"),
+                )
+
+
+def _known_to(run: Run, domain: str) -> str:
+    known, rule = driver(domain), f"`dractl rule {domain}` shows what its devices have"
+    return rule if known is None else judged(run, known).dated(rule)
 
 
 def _of_other_kind(run: Run, expression: Expression, found: Lookup) -> Replacement | None:
@@ -113,8 +110,8 @@ def _of_other_kind(run: Run, expression: Expression, found: Lookup) -> Replaceme
     written, meant = f"device.{found.kind}", f"device.{_OTHER[found.kind]}"
     if not run.program(expression).text.startswith(written, found.start):
         return None
-    start, end = found.start, found.start + len(written)
-    return Replacement(f"write {meant}", expression.path, meant, start=start, end=end, safe=False)
+    span = (found.start, found.start + len(written))
+    return Replacement(expression.path, meant, f"write {meant}", span=span)
 
 
 _WORDS = {"attributes": "attribute", "capacity": "capacity"}

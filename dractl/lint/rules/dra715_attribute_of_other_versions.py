@@ -33,13 +33,8 @@ constraint is never satisfied. NVIDIA's driver, for one, published `index` in it
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice
 from dractl.lint.finding import Severity
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Run
 from dractl.lint.published import KnownDriver, Row, constrained, reads
 
 SEVERITY = "warning"
@@ -48,17 +43,17 @@ ALONE = True
 FIELDS = ("selectors", "constraints")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for read in reads(run):
         if read.row is not None and not read.guarded and (said := _versions(read.driver, read.row)):
             message, severity = said
-            yield read.driver.soften(replace(read.advice(message), severity=severity))
+            yield read.driver.soften(read.advice(message, severity=severity))
     for item in constrained(run):
         for wanted in {side.driver.name: side for side in item.sides.values()}.values():
             row = wanted.row("attributes", item.attribute)
             if row is not None and (said := _versions(wanted.driver, row)):
                 message, severity = said
-                yield replace(item.advice(message), severity=severity)
+                yield item.advice(message, severity=severity)
 
 
 def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:

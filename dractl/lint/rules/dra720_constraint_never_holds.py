@@ -38,12 +38,7 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 dynamic-resource-allocation/structured lookupAttribute, matchAttributeConstraint
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Replacement, Run
 from dractl.lint.published import Constrained, Wanted, constrained, nearest_published
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
@@ -57,7 +52,7 @@ _ADDRESS = f"{STANDARD_DOMAIN}/pciBusID"
 _WHOLE = (("gpu",), ("vfio",))  # MIG devices have the PCI address of their GPU
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for item in constrained(run):
         domain, _, name = item.attribute.partition("/")
         if meant_standard(domain, name):
@@ -66,13 +61,16 @@ def check(run: Run) -> Iterator[Advice]:
         said = said or _types(item) or _identity(item) or _different(item)
         if said:
             meant = f"{STANDARD_DOMAIN}/{name}"
-            known = item.whole and all(meant in side.driver.attributes for side in item.sides.values())
-            advice = item.advice(said[0], help=said[1])
-            fix = Replacement(f"replace by {meant}", advice.path, meant, safe=False)
-            yield replace(advice, fix=fix) if known and meant != item.attribute else advice
+            known = meant != item.attribute and _have_all(item, meant)
+            fix = Replacement((*item.constraint.path, item.field), meant) if known else None
+            yield item.advice(*said, fix=fix)
         elif (value := _same(item)) is not None:
             message = f"every device for these requests has {item.attribute} {value}: the constraint always holds"
-            yield replace(item.advice(message, help="remove it"), severity="info")
+            yield item.advice(message, "remove it", severity="info")
+
+
+def _have_all(item: Constrained, name: str) -> bool:
+    return item.whole and all(name in side.driver.attributes for side in item.sides.values())
 
 
 def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str | None] | None:
@@ -99,9 +97,7 @@ def _lacking(item: Constrained, reference: str, side: Wanted) -> tuple[str, str 
 def _shared(item: Constrained) -> str | None:
     """The attributes by which devices lie close to each other, as far as all drivers publish them."""
     near = [f"{STANDARD_DOMAIN}/{name}" for name in ("pcieRoot", "numaNode")]
-    there = [
-        name for name in near if item.whole and all(name in side.driver.attributes for side in item.sides.values())
-    ]
+    there = [name for name in near if _have_all(item, name)]
     return f"all of these drivers publish {' and '.join(there)}" if there else None
 
 
@@ -126,15 +122,12 @@ def _identity(item: Constrained) -> tuple[str, str | None] | None:
     drivers = {side.driver.name for side in item.sides.values()}
     own = len(drivers) > 1 or (drivers == {"gpu.nvidia.com"} and all(s.types in _WHOLE for s in item.sides.values()))
     if item.attribute in _IDENTITY or (item.attribute == _ADDRESS and own):
-        return (
-            f"no two devices have the same {item.attribute}",
-            "compare pcieRoot or numaNode, or remove the constraint",
-        )
+        help_ = "compare pcieRoot or numaNode, or remove the constraint"
+        return f"no two devices have the same {item.attribute}", help_
     return None
 
 
 def _value(item: Constrained, side: Wanted) -> str | None:
-    """The value of the attribute that all devices of a side have."""
     row = side.row("attributes", item.attribute)
     if row is None or row.when or side.lacks(row):
         return None

@@ -34,8 +34,7 @@ The classes of the drivers in dractl/drivers; kubernetes-sigs/dra-driver-nvidia-
 from collections.abc import Iterator
 from functools import lru_cache
 
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.published import classes
 from dractl.lint.relevance import PER_CLASS, class_mappings
 from dractl.model.nearest import nearest_names
@@ -53,41 +52,29 @@ _GONE = {
 _SHORTEST = 8  # of shorter names nearly all others are near
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if run.devices is not None and run.devices.classes:
         return
     for subject, path, name, rest in _named(run):
         if not name or name in classes() or run.device_class(name):
             continue
+        fix, key = None, bool(rest)
         if name in _GONE:
-            yield Advice(
-                subject,
-                path,
-                f"today's driver has no class {name}",
-                help=_GONE[name],
-                key=bool(rest),
-                confidence="likely",
-            )
+            message, help_ = f"today's driver has no class {name}", _GONE[name]
+        elif meant := _meant(name):
+            message = f"unknown device class {name}; did you mean {meant}?"
+            help_ = f"no DeviceClass {name} is in the files; its driver installs {meant}"
+            fix = Replacement(path, f"{meant}{rest}", key=key)
+        else:
             continue
-        meant = _meant(name)
-        if meant:
-            yield Advice(
-                subject,
-                path,
-                f"unknown device class {name}; did you mean {meant}?",
-                help=f"no DeviceClass {name} is in the files; its driver installs {meant}",
-                key=bool(rest),
-                confidence="likely",
-                fix=Replacement(f"replace by {meant}{rest}", path, f"{meant}{rest}", key=bool(rest), safe=False),
-            )
+        yield Advice(subject, path, message, help=help_, key=key, confidence="likely", fix=fix)
 
 
 def _named(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
     """The names of classes in claims, in the configuration of Kueue and in quotas; of these, whose keys they begin,
     with the rest of the key."""
-    for claim in run.claims:
-        for request in claim.alternatives:
-            yield claim.subject, (*request.path, "deviceClassName"), request.device_class, ""
+    for claim, request in run.requests:
+        yield claim.subject, (*request.path, "deviceClassName"), request.device_class, ""
     for subject in run.of(""):
         for path, name in class_mappings(subject.value):
             yield subject, path, name, ""

@@ -41,17 +41,17 @@ kubernetes/kubernetes pkg/apis/resource/validation/validation.go validateDriverN
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dractl.facts.resources import drivers_of
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Manifest, Run
+from dractl.lint.configs import Configuration, configurations
+from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.published import classes, driver_at, drivers, in_domain, wanted
 from dractl.model.nearest import nearest_names
-from dractl.objects import Expression, items, mapping, text
+from dractl.objects import Expression
 from dractl.validation.formats import subdomain_errors
 from dractl.validation.violation import Path
 
@@ -65,7 +65,7 @@ FIELDS = ("config", "selectors")
 _MAX = 63  # DriverNameMaxLength
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     real = {subject.slice.driver for subject in run.of("ResourceSlice")}
     for subject, expression in run.expressions:
         program = run.program(expression)
@@ -75,24 +75,42 @@ def check(run: Run) -> Iterator[Advice]:
                 meant = _meant(name, real)
                 if meant or not _is_name(name):
                     what = f"unknown driver {name}" if _is_name(name) else f'no driver can have the name "{name}"'
-                    advice = _unknown(subject, expression.path, what, meant, (literal.start + 1, literal.end - 1))
-                    yield replace(
-                        advice,
-                        offset=literal.start,
-                        end=literal.end,
-                        help="device.driver is the name of the driver, as in the ResourceSlices",
-                    )
+                    inside = (literal.start + 1, literal.end - 1)
+                    advice = _unknown(subject, expression.path, what, meant, inside)
+                    help_ = "device.driver is the name of the driver, as in the ResourceSlices"
+                    yield replace(advice, span=literal.span, help=help_)
         if driver_at(run, subject, expression) is None and all(_meant(name, real) for name in program.drivers):
             yield from _domains(subject, expression, program, real)
-    yield from _configurations(run, real)
-    for subject in run.of("DeviceClass"):
-        for at, item in enumerate(items(subject.spec.get("config"))):
-            name = text(mapping(mapping(item).get("opaque")).get("driver"))
-            if _is_name(name) and (meant := _meant(name, real)):  # else DRA127
-                yield _unknown(subject, ("spec", "config", at, "opaque", "driver"), f"unknown driver {name}", meant)
+    for one in configurations(run):
+        path = (*one.path, "driver")
+        mismatch = _for_another(run, one, path)
+        if mismatch is not None:
+            yield mismatch
+        elif _is_name(one.driver) and (near := _meant(one.driver, real)):  # else DRA127
+            yield _unknown(one.subject, path, f"unknown driver {one.driver}", near)
 
 
-def _domains(subject: Manifest, expression: Expression, program: Program, real: set[str]) -> Iterator[Advice]:
+def _for_another(run: Run, one: Configuration, path: Path) -> Advice | None:
+    """Where the requests of a claim get the devices of another driver."""
+    targets = one.subject.claim.targets(one.requests) if one.subject.claim is not None else ()
+    known = [wanted(run, request) for request in targets]
+    installed = all(r.device_class in classes() and run.device_class(r.device_class) is None for r in targets)
+    owners = sorted({side.driver.name for side in known if side is not None})
+    if not (one.driver and installed and owners) or one.driver in owners:
+        return None
+    meant = owners[0] if len(owners) == 1 else None
+    asked = ", ".join(sorted({request.device_class for request in targets}))
+    return Advice(
+        one.subject,
+        path,
+        f"devices of class {asked} belong to {' and '.join(owners)}: {one.driver} never gets the configuration",
+        help=f"write driver: {meant}" if meant else None,
+        confidence="likely",
+        fix=Replacement(path, meant) if meant else None,
+    )
+
+
+def _domains(subject: Manifest, expression: Expression, program: Program, real: set[str]) -> Found:
     """Domains of attributes that no driver is known to use, where the class does not tell the driver."""
     said = set()
     for lookup in program.lookups:
@@ -101,50 +119,22 @@ def _domains(subject: Manifest, expression: Expression, program: Program, real: 
         said.add(lookup.domain)
         if meant := _meant(lookup.domain, real):
             meant = [name for name in meant if lookup.name in in_domain(name)[lookup.kind]] or meant
-            place = lookup.domain_start, lookup.domain_end
-            advice = _unknown(subject, expression.path, f"unknown domain {lookup.domain}", meant, place)
+            advice = _unknown(subject, expression.path, f"unknown domain {lookup.domain}", meant, lookup.domain_span)
             yield replace(advice, help="attributes are in the domain of the driver, unless they have another one")
 
 
 def _unknown(
-    subject: Manifest, path: Path, what: str, meant: Sequence[str], place: tuple[int, int] | None = None
+    subject: Manifest, path: Path, what: str, meant: Sequence[str], span: tuple[int, int] | None = None
 ) -> Advice:
-    """Advice on a name at ``path``, or in the part of it at ``place``; with a fix if it is clear which is meant."""
-    start, end = place or (None, None)
-    one = meant[0] if len(meant) == 1 else None
+    """Advice on a name at ``path``, or in a part of it; with a fix if it is clear which is meant."""
     return Advice(
         subject,
         path,
         what + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
-        offset=start,
-        end=end,
+        span=span,
         confidence="likely",
-        fix=Replacement(f"replace by {one}", path, one, start=start, end=end, safe=False) if one else None,
+        fix=Replacement(path, meant[0], span=span) if len(meant) == 1 else None,
     )
-
-
-def _configurations(run: Run, real: set[str]) -> Iterator[Advice]:
-    for claim in run.claims:
-        for at, item in enumerate(items(claim.devices.get("config"))):
-            name = text(mapping(mapping(item).get("opaque")).get("driver"))
-            path = (*claim.path, "config", at, "opaque", "driver")
-            targets = claim.targets([text(request) for request in items(mapping(item).get("requests"))])
-            known = [wanted(run, request) for request in targets]
-            installed = all(r.device_class in classes() and run.device_class(r.device_class) is None for r in targets)
-            owners = sorted({side.driver.name for side in known if side is not None})
-            meant = owners[0] if len(owners) == 1 else None
-            if name and targets and installed and owners and name not in owners:
-                asked = ", ".join(sorted({request.device_class for request in targets}))
-                yield Advice(
-                    claim.subject,
-                    path,
-                    f"devices of class {asked} belong to {' and '.join(owners)}: {name} never gets the configuration",
-                    help=f"write driver: {meant}" if meant else None,
-                    confidence="likely",
-                    fix=Replacement(f"replace by {meant}", path, meant, safe=False) if meant else None,
-                )
-            elif _is_name(name) and (near := _meant(name, real)):  # else DRA127
-                yield _unknown(claim.subject, path, f"unknown driver {name}", near)
 
 
 def _meant(name: str, real: set[str]) -> list[str]:

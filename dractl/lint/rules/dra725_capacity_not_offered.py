@@ -33,15 +33,11 @@ k8s.io/dynamic-resource-allocation structured/internal/incubating/consumable_cap
 catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
 from dractl.facts import Capacity
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import judged, selections
 from dractl.model.names import without_domain
 from dractl.model.nearest import nearest_names
-from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -49,19 +45,18 @@ ALONE = True
 FIELDS = ("capacity",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if not run.target.enabled("DRAConsumableCapacity"):
         return  # the field is dropped: DRA802
     for selection in selections(run):
         request, known = selection.request, selection.wanted.driver if selection.wanted else None
-        requests = mapping(mapping(request.fields.get("capacity")).get("requests")) if request else {}
-        if not requests or request is None or known is None or not known.fact.complete or known.fact.extension:
+        if request is None or known is None or not known.fact.complete or known.fact.extension:
             continue
         domain = known.name if run.target.has("capacity-names-of-driver") else None
         rows = {row.name: row for row in known.fact.capacities}
         same = {without_domain(domain, name): row for name, row in rows.items()}
         written: dict[str, str] = {}
-        for key in requests:
+        for key in request.capacity:
             path = (*request.path, "capacity", "requests", key)
             first = written.setdefault(without_domain(domain, key), key)
             if first != key:
@@ -77,17 +72,16 @@ def check(run: Run) -> Iterator[Advice]:
             if row is not None and not (row.devices and selection.types and not {*row.devices} & {*selection.types}):
                 continue
             meant = _meant(key, rows) if row is None else None
-            yield judged(run, known).soften(
-                Advice(
-                    selection.subject,
-                    path,
-                    f"no device satisfies this: {_why(known.name, key, row, meant, selection.types)}",
-                    help=f"`dractl rule {known.name}` lists what its devices have ({known.known_to})",
-                    key=True,
-                    confidence="likely",
-                    fix=Replacement(f"replace by {meant}", path, meant, key=True, safe=False) if meant else None,
-                )
+            advice = Advice(
+                selection.subject,
+                path,
+                f"no device satisfies this: {_why(known.name, key, row, meant, selection.types)}",
+                help=f"`dractl rule {known.name}` lists what its devices have ({known.known_to})",
+                key=True,
+                confidence="likely",
+                fix=Replacement(path, meant, key=True) if meant else None,
             )
+            yield judged(run, known).soften(advice)
 
 
 def _why(driver: str, key: str, row: Capacity | None, meant: str | None, types: tuple[str, ...]) -> str:

@@ -32,12 +32,11 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 k8s.io/api/core/v1/well_known_taints.go and those that GPU operators and clouds document
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from dractl.facts import Taint
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Replacement, Run
 from dractl.lint.published import drivers
 from dractl.manifests.documents import Path
 from dractl.model.nearest import nearest_names
@@ -50,24 +49,20 @@ _OF_NODES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "aws.a
 _DOMAINS_OF_NODES = frozenset({"node.kubernetes.io", "node-role.kubernetes.io", "node.cloudprovider.kubernetes.io"})
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     set_here = _set_in(run)
-    for claim in run.claims:
-        for request in claim.alternatives:
-            for at, item in enumerate(items(request.fields.get("tolerations"))):
-                toleration = mapping(item)
-                key = text(toleration.get("key"))
-                if key and key not in set_here:
-                    yield from _judged(claim.subject, (*request.path, "tolerations", at), key, toleration)
+    for claim, request in run.requests:
+        for at, toleration in enumerate(request.tolerations):
+            key = text(toleration.get("key"))
+            if key and key not in set_here:
+                yield from _judged(claim.subject, (*request.path, "tolerations", at), key, toleration)
 
 
-def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, Any]) -> Iterator[Advice]:
-    domain = key.partition("/")[0]
+def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, Any]) -> Found:
+    domain, place = key.partition("/")[0], (*path, "key")
     if key in _OF_NODES or domain in _DOMAINS_OF_NODES:
         message = f"{key} is a taint of nodes: a request tolerates taints of devices"
-        yield Advice(
-            subject, (*path, "key"), message, help="add it to spec.tolerations of the pod", confidence="likely"
-        )
+        yield Advice(subject, place, message, help="add it to spec.tolerations of the pod", confidence="likely")
         return
     if domain not in drivers():
         return
@@ -75,32 +70,29 @@ def _judged(subject: Manifest, path: Path, key: str, toleration: Mapping[str, An
     taints = {taint.key: taint for taint in known.taints}
     if key in taints:
         yield from _against(subject, path, toleration, domain, taints[key], f"{domain} is {dated}")
+    elif known.other_taints:
         return
-    if known.other_taints:
-        return
-    meant = next(iter(nearest_names(key, tuple(taints), 0.85, 1)), None)
-    if meant:
+    elif meant := next(iter(nearest_names(key, tuple(taints), 0.85, 1)), None):
         message = f"{domain} sets no taint {key}; did you mean {meant}?"
-        fix = Replacement(f"replace by {meant}", (*path, "key"), meant, safe=False)
-        yield Advice(subject, (*path, "key"), message, help=f"{domain} is {dated}", confidence="likely", fix=fix)
+        fix = Replacement(place, meant)
+        yield Advice(subject, place, message, help=f"{domain} is {dated}", confidence="likely", fix=fix)
     else:
         message = f"{domain} sets no taint {key}: only a DeviceTaintRule could"
         has = f"{domain} sets {', '.join(sorted(taints))}" if taints else f"{domain} sets no taints"
-        yield Advice(subject, (*path, "key"), message, help=f"{has} ({dated})", severity="info", confidence="possible")
+        yield Advice(subject, place, message, help=f"{has} ({dated})", severity="info", confidence="possible")
 
 
 def _against(
     subject: Manifest, path: Path, toleration: Mapping[str, Any], driver: str, taint: Taint, rests: str
-) -> Iterator[Advice]:
+) -> Found:
     effect, value = text(toleration.get("effect")), text(toleration.get("value"))
     if effect and effect not in taint.effects:
         message = f"{driver} sets {taint.key} with the effect {' or '.join(taint.effects)}, never {effect}"
         yield Advice(subject, (*path, "effect"), message, help=rests, confidence="likely")
     elif toleration.get("operator") in (None, "", "Equal") and bool(value) != bool(taint.value):
         has = f"has a value, {taint.value}" if taint.value else "has no value"
-        message = (
-            f"the taint {taint.key} {has}: this tolerates only {f'the value {value}' if value else 'an empty value'}"
-        )
+        tolerated = f"the value {value}" if value else "an empty value"
+        message = f"the taint {taint.key} {has}: this tolerates only {tolerated}"
         place = (*path, "value") if value else path
         yield Advice(subject, place, message, help="write operator: Exists", confidence="likely")
 

@@ -32,15 +32,10 @@ A quantity without a suffix is in bytes: every GPU has more than `quantity("80")
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import reads, selections
 from dractl.model import Quantity
-from dractl.objects import mapping
+from dractl.objects import quantity
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -50,7 +45,7 @@ _BYTES = frozenset({"memory", "addressableMemory", "size"})  # of every known dr
 _LEAST = Quantity.parse("1Mi")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for read in reads(run):
         if read.lookup.kind != "capacity" or read.row is None:
             continue
@@ -58,24 +53,23 @@ def check(run: Run) -> Iterator[Advice]:
             for literal in found.literals if found.lookup == read.lookup else ():
                 why = _why(read.row.name, str(literal.value)) if literal.kind == "quantity" else None
                 if why:
-                    yield replace(read.advice(why[0], help=why[1]), offset=literal.start, end=literal.end)
+                    yield read.advice(*why, span=literal.span)
     for selection in selections(run):
         request, wanted = selection.request, selection.wanted
         if request is None or wanted is None:
             continue
-        for key, amount in mapping(mapping(request.fields.get("capacity")).get("requests")).items():
+        for key, amount in request.capacity.items():
             full = key if "/" in key else f"{wanted.driver.name}/{key}"
             why = _why(full, str(amount)) if full in wanted.driver.capacities else None
             if why:
                 path = (*request.path, "capacity", "requests", key)
-                yield Advice(selection.subject, path, why[0], help=why[1], confidence="likely")
+                yield Advice(selection.subject, path, *why, confidence="likely")
 
 
 def _why(name: str, text: str) -> tuple[str, str] | None:
     """What is doubtful about an amount of a capacity, and what may be meant."""
-    try:
-        amount = Quantity.parse(text)
-    except ValueError:
+    amount = quantity(text)
+    if amount is None:
         return None  # DRA601
     bare = name.rpartition("/")[2]
     if bare in _BYTES:

@@ -36,12 +36,9 @@ kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1/validate.g
 (v25.8.0 to v0.4.1)
 """
 
-from collections.abc import Iterator
-
 from dractl.facts.parameters import sharing_gate
-from dractl.lint.advice import Advice
-from dractl.lint.configs import opaque_parameters
-from dractl.lint.model import Run
+from dractl.lint.configs import configurations
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping, text
 
 SEVERITY = "info"
@@ -49,17 +46,17 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 FIELDS = ("config",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for subject, path, driver, parameters in opaque_parameters(run):
-        if "bats" in subject.document.file.split("/"):  # its scripts install the driver with the gates they need
+def check(run: Run) -> Found:
+    for one in configurations(run):
+        if "bats" in one.subject.document.file.split("/"):  # its scripts install the driver with the gates they need
             continue
-        strategy = text(mapping(parameters.get("sharing")).get("strategy"))
-        own = text(parameters.get("apiVersion")).startswith("resource.nvidia.com/")
-        gate = sharing_gate(driver, strategy) if own else None
+        strategy = text(mapping(one.parameters.get("sharing")).get("strategy"))
+        own = text(one.parameters.get("apiVersion")).startswith("resource.nvidia.com/")
+        gate = sharing_gate(one.driver, strategy) if own else None
         if gate is not None and gate not in run.evidence.gates:
             yield Advice(
-                subject,
-                (*path, "sharing", "strategy"),
+                one.subject,
+                (*one.path, "parameters", "sharing", "strategy"),
                 f"gpu.nvidia.com refuses {strategy} unless its feature gate {gate} is on; since v25.8.0 it is off by "
                 "default",
                 help=f"install the driver with featureGates.{gate}=true",

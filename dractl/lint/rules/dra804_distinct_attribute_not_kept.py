@@ -16,10 +16,7 @@ kubernetes/kubernetes#140438; k8s.io/dynamic-resource-allocation/structured/inte
 0.34, 0.35 and 0.36
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.objects import Constraint, Request
 
 SEVERITY = "warning"
@@ -29,7 +26,7 @@ FIELDS = ("distinctAttribute",)
 MOST = 32  # devices that a request for all of them may get
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     target = run.target
     # 1.33 does not know the field; 1.35 and later drop it where its gate is off: DRA802.
     if not target.has("distinct-allocated") or target.has("distinct-compared"):
@@ -37,14 +34,11 @@ def check(run: Run) -> Iterator[Advice]:
     if target.has("distinct-kept-by-gate") and not target.enabled("DRAConsumableCapacity"):
         return
     said = _forgotten if target.has("distinct-kept-by-gate") else _not_compared
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            if not constraint.fields.get("distinctAttribute") or constraint.fields.get("matchAttribute"):
-                continue
+    for claim, constraint in run.constraints:
+        if constraint.fields.get("distinctAttribute") and not constraint.fields.get("matchAttribute"):
             found = said(_amounts(claim, constraint))
             if found:
-                message, advice = found
-                yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), message, help=advice)
+                yield Advice(claim.subject, (*constraint.path, "distinctAttribute"), *found)
 
 
 def _amounts(claim: Claim, constraint: Constraint) -> list[tuple[Request, int]]:

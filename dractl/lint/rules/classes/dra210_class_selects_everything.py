@@ -25,16 +25,13 @@ Such a class matches every device of every driver: a request for it gets whichev
 k8s.io/api/resource/v1 DeviceClassSpec
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("DeviceClass"):
         if not subject.spec.get("selectors") and not _of_another_form(subject):
             yield Advice(

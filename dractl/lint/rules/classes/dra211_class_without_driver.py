@@ -28,16 +28,13 @@ driver there guards the selectors of all claims.
 k8s.io/dynamic-resource-allocation/structured: an error ends Allocate
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("DeviceClass"):
         selectors = subject.selectors
         if selectors and not any(run.program(selector).mentions_driver for selector in selectors):

@@ -35,17 +35,14 @@ the resource may get devices of the wrong class.
 k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.objects import text
 
 SEVERITY = "warning"
 KINDS = ("DeviceClass",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     first: dict[str, Manifest] = {}
     path = ("spec", "extendedResourceName")
     for subject in run.of("DeviceClass"):

@@ -30,11 +30,8 @@ kubernetes/kubernetes pkg/scheduler/framework/plugins: noderesources/fit.go,
 dynamicresources/extendeddynamicresources.go
 """
 
-from collections.abc import Iterator
-
 from dractl.facts.resources import drivers_of, with_plugin
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.manifests.templates import chart_of
 from dractl.objects import text
 
@@ -43,7 +40,7 @@ KINDS = ("DeviceClass",)
 FIELDS = ("extendedResourceName",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     path = ("spec", "extendedResourceName")
     for subject in run.of("DeviceClass"):
         name = text(subject.spec.get("extendedResourceName"))

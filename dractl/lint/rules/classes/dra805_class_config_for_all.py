@@ -14,33 +14,28 @@ it to all of its devices in the claim.
 kubernetes/kubernetes#134789, fixed in 1.34.2 and 1.35
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.objects import items, mapping, text
+from dractl.lint.configs import configurations_of
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "info"
 KINDS = ("DeviceClass",)
 FIELDS = ("config",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if run.target.has("class-config-by-request"):
         return
     for claim in run.claims:
         for name in dict.fromkeys(request.device_class for request in claim.alternatives):
             of_class = run.device_class(name)
-            if of_class is None:
-                continue
-            for at, item in enumerate(items(of_class.spec.get("config"))):
-                driver = text(mapping(mapping(item).get("opaque")).get("driver"))
+            for one in configurations_of(of_class) if of_class is not None else ():
                 for request in claim.alternatives:
-                    if driver and request.device_class != name and run.driver_of_class(request.device_class) == driver:
+                    other = request.device_class
+                    if one.driver and other != name and run.driver_of_class(other) == one.driver:
                         yield Advice(
                             claim.subject,
                             (*request.path, "deviceClassName"),
-                            f"{driver} gets the configuration of class {name} for request {request.reference} too",
+                            f"{one.driver} gets the configuration of class {name} for request {request.reference} too",
                             help="move the request to its own claim",
-                            related=((f"the configuration of class {name}", of_class, ("spec", "config", at)),),
+                            related=((f"the configuration of class {name}", one.subject, one.path[:-1]),),
                         )

@@ -29,10 +29,7 @@ Karpenter refuses the claim ("DistinctAttribute constraints not done yet"), and 
 kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go ValidateClaimRequest (2266468)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -40,13 +37,12 @@ FIELDS = ("distinctAttribute",)
 FOR = ("karpenter",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            if constraint.fields.get("distinctAttribute"):
-                yield Advice(
-                    claim.subject,
-                    (*constraint.path, "distinctAttribute"),
-                    "Karpenter does not support distinctAttribute: it launches no node for this claim",
-                    key=True,
-                )
+def check(run: Run) -> Found:
+    for claim, constraint in run.constraints:
+        if constraint.fields.get("distinctAttribute"):
+            yield Advice(
+                claim.subject,
+                (*constraint.path, "distinctAttribute"),
+                "Karpenter does not support distinctAttribute: it launches no node for this claim",
+                key=True,
+            )

@@ -46,8 +46,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dractl.facts.consumers import consumers
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import wanted
 from dractl.objects import Expression, items, mapping, text
 
@@ -62,7 +61,7 @@ _OF_ONE_NODE = frozenset({"pcibusid", "pciebusid", "pciaddress", "pcieroot", "pc
 _HELP = "select by what all nodes of an instance type have in common"
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     karpenter = "karpenter" in run.consumers
     unknown = _OF_ONE_DEVICE | _OF_ONE_NODE if karpenter else _OF_ONE_DEVICE
     who = "Karpenter" if karpenter else "Cluster Autoscaler"
@@ -78,8 +77,7 @@ def check(run: Run) -> Iterator[Advice]:
                 expression.path,
                 f"{name} is not known before a node is launched: {who} cannot tell that a new node would have it",
                 help=_HELP + knows,
-                offset=lookup.start,
-                end=lookup.end,
+                span=lookup.span,
                 confidence="possible",
             )
     if karpenter:
@@ -88,51 +86,45 @@ def check(run: Run) -> Iterator[Advice]:
         yield from _extended(run)
 
 
-def _constraints(run: Run, unknown: frozenset[str]) -> Iterator[Advice]:
-    accepted = {
-        name for known in consumers()["karpenter"].drivers.values() for name in (*known.selectors, *known.constraints)
-    }
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            name = constraint.attribute.rpartition("/")[2]
-            domain = constraint.attribute.partition("/")[0]
-            listed = domain in consumers()["karpenter"].drivers and constraint.attribute not in accepted
-            if constraint.kind == "matchAttribute" and (name.lower() in unknown or listed):
-                yield Advice(
-                    claim.subject,
-                    (*constraint.path, "matchAttribute"),
-                    f"{name} is not known before a node is launched: Karpenter launches one only if the cloud provider "
-                    "declares which devices of an instance type share it",
-                    confidence="possible",
-                    severity="info",
-                )
+def _constraints(run: Run, unknown: frozenset[str]) -> Found:
+    known = consumers()["karpenter"].drivers
+    accepted = {name for one in known.values() for name in (*one.selectors, *one.constraints)}
+    for claim, constraint in run.constraints:
+        name = constraint.attribute.rpartition("/")[2]
+        listed = constraint.attribute.partition("/")[0] in known and constraint.attribute not in accepted
+        if constraint.kind == "matchAttribute" and (name.lower() in unknown or listed):
+            yield Advice(
+                claim.subject,
+                (*constraint.path, "matchAttribute"),
+                f"{name} is not known before a node is launched: Karpenter launches one only if the cloud provider "
+                "declares which devices of an instance type share it",
+                confidence="possible",
+                severity="info",
+            )
 
 
-def _never_launched(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for request in claim.alternatives:
-            known = wanted(run, request)
-            if known is not None and known.driver.name in consumers()["karpenter"].never_launched:
-                message = f"Karpenter launches no node for devices of {known.driver.name}"
-                yield Advice(claim.subject, (*request.path, "deviceClassName"), message, confidence="possible")
+def _never_launched(run: Run) -> Found:
+    for claim, request in run.requests:
+        known = wanted(run, request)
+        if known is not None and known.driver.name in consumers()["karpenter"].never_launched:
+            message = f"Karpenter launches no node for devices of {known.driver.name}"
+            yield Advice(claim.subject, (*request.path, "deviceClassName"), message, confidence="possible")
 
 
-def _extended(run: Run) -> Iterator[Advice]:
+def _extended(run: Run) -> Found:
     """Karpenter sees claims of pods only: that a class serves an extended resource it does not look at."""
     classes = {text(subject.spec.get("extendedResourceName")): subject.name for subject in run.of("DeviceClass")}
-    for subject in run.subjects:
-        for pod in subject.pods:
-            for at, container in enumerate(items(pod.fields.get("containers"))):
-                limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
-                for name in sorted(set(map(str, limits)) & set(classes)):
-                    message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
-                    place = (*pod.at("containers", at), "resources", "limits", name)
-                    yield Advice(subject, place, message, help="write a claim", key=True, confidence="possible")
+    for pod in run.pods:
+        for at, container in enumerate(items(pod.fields.get("containers"))):
+            limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
+            for name in sorted(set(map(str, limits)) & set(classes)):
+                message = f"{name} is served by class {classes[name]}, and Karpenter launches no node for that"
+                place = (*pod.at("containers", at), "resources", "limits", name)
+                yield Advice(pod.subject, place, message, help="write a claim", key=True, confidence="possible")
 
 
 def _lookups(run: Run, expression: Expression) -> Iterator[tuple[Lookup, str]]:
     program = run.program(expression)
     for lookup in program.lookups:
         if lookup.kind == "attributes" and lookup.name is not None and not lookup.tested:
-            domain = lookup.full_name.partition("/")[0]
-            yield lookup, program.driver or domain
+            yield lookup, program.driver or lookup.domain.partition("/")[0]

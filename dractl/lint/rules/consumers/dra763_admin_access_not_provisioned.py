@@ -30,10 +30,7 @@ kubernetes-sigs/karpenter pkg/scheduling/dynamicresources/request.go: deviceRequ
 mode, count and capacity only (2266468)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -41,12 +38,11 @@ FIELDS = ("adminAccess",)
 FOR = ("karpenter",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for request in claim.alternatives:
-            if request.fields.get("adminAccess") is True:
-                yield Advice(
-                    claim.subject,
-                    (*request.path, "adminAccess"),
-                    "Karpenter ignores adminAccess: it looks for unused devices, on new nodes if necessary",
-                )
+def check(run: Run) -> Found:
+    for claim, request in run.requests:
+        if request.fields.get("adminAccess") is True:
+            yield Advice(
+                claim.subject,
+                (*request.path, "adminAccess"),
+                "Karpenter ignores adminAccess: it looks for unused devices, on new nodes if necessary",
+            )

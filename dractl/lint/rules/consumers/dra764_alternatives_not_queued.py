@@ -30,10 +30,7 @@ Kueue refuses the workload ("FirstAvailable device selection is not supported"):
 kubernetes-sigs/kueue pkg/dra/claims.go countDevicesPerClass (ff69552)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaimTemplate",)
@@ -41,7 +38,7 @@ FIELDS = ("firstAvailable",)
 FOR = ("kueue",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         for alternatives in claim.requests if claim.subject.kind == "ResourceClaimTemplate" else ():
             if alternatives and alternatives[0].parent is not None:

@@ -28,10 +28,7 @@ Kueue refuses the workload ("AllocationMode 'All' is not supported"): it cannot 
 kubernetes-sigs/kueue pkg/dra/claims.go countDevicesPerClass (ff69552)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaimTemplate",)
@@ -39,7 +36,7 @@ FIELDS = ("allocationMode",)
 FOR = ("kueue",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for claim in run.claims:
         for request in claim.alternatives if claim.subject.kind == "ResourceClaimTemplate" else ():
             if request.parent is None and request.takes_all and request.fields.get("adminAccess") is not True:

@@ -34,11 +34,8 @@ limited number of pods, and its devices are on one node: the simulation of new n
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c37cd)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.lint.references import referenced
+from dractl.lint.model import Advice, Found, Run
+from dractl.lint.references import requests_of
 from dractl.objects import text
 
 SEVERITY = "warning"
@@ -46,12 +43,11 @@ KINDS = ("DaemonSet",)
 FOR = ("cluster-autoscaler",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pod in run.pods:
         for path, entry in pod.claims if pod.subject.kind == "DaemonSet" else ():
             name = text(entry.get("resourceClaimName"))
-            claim = referenced(run, pod, entry)
-            requests = claim.claim.alternatives if claim is not None and claim.claim is not None else ()
+            requests = requests_of(run, pod, entry)
             admin = bool(requests) and all(request.fields.get("adminAccess") is True for request in requests)
             if name and not admin:
                 yield Advice(

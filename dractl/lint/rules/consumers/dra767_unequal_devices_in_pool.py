@@ -37,8 +37,7 @@ kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations) (55c3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.objects import items, mapping, text
 
 SEVERITY = "warning"
@@ -47,55 +46,40 @@ FOR = ("cluster-autoscaler",)
 _MODELS = ("type", "model", "productName", "profile")
 
 
-def check(run: Run) -> Iterator[Advice]:
-    yield from _counters(run)
-    first: dict[tuple[str, str], tuple[Manifest, str, tuple[Any, ...]]] = {}
-    reported: set[tuple[str, str]] = set()
+def check(run: Run) -> Found:
+    first: dict[tuple[str, str, str], tuple[str, Any]] = {}
+    reported: set[tuple[str, str, str]] = set()
     for subject in run.of("ResourceSlice"):
-        pool = _pool(subject)
-        for at, item in enumerate(items(subject.spec.get("devices"))):
-            device = mapping(mapping(item).get("basic")) or mapping(item)
-            name = text(mapping(item).get("name"))
-            if pool in reported or device.get("consumesCounters"):
+        driver, pool, _ = subject.slice.identity
+        for field, at, name, shape in (*_counters(subject), *_devices(subject)):
+            other, known = first.setdefault((driver, pool, field), (name, shape))
+            if shape == known or (driver, pool, field) in reported:
                 continue
-            _, other, shape = first.setdefault(pool, (subject, name, _shape(device)))
-            if shape != _shape(device):
-                reported.add(pool)
-                yield Advice(
-                    subject,
-                    ("spec", "devices", at, "name"),
-                    f"{name} is a different kind of device than {other}: Cluster Autoscaler assumes that all devices "
-                    f"of pool {pool[1]} are equal",
-                    help="publish each kind in a pool of its own",
-                    confidence="likely",
-                )
+            reported.add((driver, pool, field))
+            differs, all_ = f"counter set {name} differs from {other}", "counter sets"
+            if field == "devices":
+                differs, all_ = f"{name} is a different kind of device than {other}", "devices"
+            yield Advice(
+                subject,
+                ("spec", field, at, "name"),
+                f"{differs}: Cluster Autoscaler assumes that all {all_} of pool {pool} are equal",
+                help="publish each kind in a pool of its own",
+                confidence="likely",
+            )
 
 
-def _counters(run: Run) -> Iterator[Advice]:
-    """The first counter set of each pool that differs from the pool's first."""
-    first: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
-    reported: set[tuple[str, str]] = set()
-    for subject in run.of("ResourceSlice"):
-        pool = _pool(subject)
-        for at, item in enumerate(items(subject.spec.get("sharedCounters"))):
-            counters = mapping(mapping(item).get("counters"))
-            name = text(mapping(item).get("name"))
-            amounts = {counter: str(mapping(amount).get("value")) for counter, amount in counters.items()}
-            other, known = first.setdefault(pool, (name, amounts))
-            if amounts != known and pool not in reported:
-                reported.add(pool)
-                yield Advice(
-                    subject,
-                    ("spec", "sharedCounters", at, "name"),
-                    f"counter set {name} differs from {other}: Cluster Autoscaler assumes that all counter sets of "
-                    f"pool {pool[1]} are equal",
-                    help="publish each kind in a pool of its own",
-                    confidence="likely",
-                )
+def _counters(subject: Manifest) -> Iterator[tuple[str, int, str, Any]]:
+    for at, item in enumerate(items(subject.spec.get("sharedCounters"))):
+        counters = mapping(mapping(item).get("counters"))
+        amounts = {counter: str(mapping(amount).get("value")) for counter, amount in counters.items()}
+        yield "sharedCounters", at, text(mapping(item).get("name")), amounts
 
 
-def _pool(subject: Manifest) -> tuple[str, str]:
-    return text(subject.spec.get("driver")), text(mapping(subject.spec.get("pool")).get("name"))
+def _devices(subject: Manifest) -> Iterator[tuple[str, int, str, Any]]:
+    for at, item in enumerate(items(subject.spec.get("devices"))):
+        device = mapping(mapping(item).get("basic")) or mapping(item)
+        if not device.get("consumesCounters"):
+            yield "devices", at, text(mapping(item).get("name")), _shape(device)
 
 
 def _shape(device: Mapping[str, Any]) -> tuple[Any, ...]:

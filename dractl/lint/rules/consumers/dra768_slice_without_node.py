@@ -33,10 +33,7 @@ it launches nodes that do not help, or none.
 kubernetes/autoscaler cluster-autoscaler/docs/dra_support.md (Limitations, Caveats) (55c37cd)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
@@ -44,7 +41,7 @@ FOR = ("cluster-autoscaler",)
 _ELSEWHERE = ("nodeSelector", "allNodes", "perDeviceNodeSelection")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("ResourceSlice"):
         field = next((name for name in _ELSEWHERE if subject.spec.get(name)), None)
         if field is not None and not subject.spec.get("nodeName"):

@@ -36,10 +36,7 @@ does not support use of resource claims"): the job stays suspended.
 kubernetes-sigs/kueue pkg/controller/core/workload_controller.go handleDRA (ff69552)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping, text
 
 SEVERITY = "warning"
@@ -48,7 +45,7 @@ FOR = ("kueue",)
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pod in run.pods:
         if not text(mapping(mapping(pod.subject.value.get("metadata")).get("labels")).get(_QUEUE)):
             continue

@@ -34,11 +34,8 @@ kubernetes-sigs/kueue pkg/dra/claims.go: celCache has no features, validateCELSe
 k8s.io/dynamic-resource-allocation v0.36.3 cel/compile.go newCompiler
 """
 
-from collections.abc import Iterator
-
 from dractl.cel.tokens import tokenize
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaimTemplate",)
@@ -46,7 +43,7 @@ FIELDS = ("selectors",)
 FOR = ("kueue",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         if subject.kind != "ResourceClaimTemplate":
             continue
@@ -59,6 +56,5 @@ def check(run: Run) -> Iterator[Advice]:
                     expression.path,
                     f"Kueue does not know {name.text} in selectors: it refuses workloads that use this template",
                     help="select by a class instead",
-                    offset=name.start,
-                    end=name.end,
+                    span=name.span,
                 )

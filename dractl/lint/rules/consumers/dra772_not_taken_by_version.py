@@ -36,8 +36,7 @@ cluster-autoscaler/docs/dra_support.md
 from collections.abc import Iterator
 
 from dractl.facts.consumers import consumers
-from dractl.lint.advice import Advice
-from dractl.lint.model import Claim, Manifest, Run
+from dractl.lint.model import Advice, Claim, Found, Manifest, Run
 from dractl.manifests.documents import Path
 
 SEVERITY = "warning"
@@ -46,7 +45,7 @@ FOR = ("kueue", "cluster-autoscaler")
 _KINDS = {"kueue": ("ResourceClaimTemplate",), "cluster-autoscaler": ("ResourceClaim", "ResourceClaimTemplate")}
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for name in sorted(run.consumers & {*FOR}):
         for claim in run.claims:
             if claim.subject.kind in _KINDS[name]:
@@ -68,7 +67,7 @@ def _used(claim: Claim) -> Iterator[tuple[str, Path]]:
             yield "adminAccess", (*request.path, "adminAccess")
 
 
-def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -> Iterator[Advice]:
+def _against(run: Run, name: str, feature: str, subject: Manifest, path: Path) -> Found:
     known, stated = consumers()[name], run.versions.get(name)
     at, first = known.at(stated), known.first(feature)
     if first is None or feature in at.accepts:

@@ -15,30 +15,26 @@ One error on one device stops the scheduling of the pod on all nodes.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice, spot
 from dractl.lint.funnels import funnels
 from dractl.lint.inventory import published_instead
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run, spot
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for funnel in funnels(run):
         for step in funnel.steps:
             if step.failed and (len(step.failed) == step.before or not funnel.guessed):
                 device, error = step.failed[0]
-                start, end = spot(run.program(step.expression), error.partition("no such key: ")[2])
+                program = run.program(step.expression)
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
                     f"the selector fails on {len(step.failed)} of {step.before} devices, first on {device}: {error}",
-                    help=published_instead(run.program(step.expression), step.failed),
-                    offset=start,
-                    end=end,
+                    help=published_instead(program, step.failed),
+                    span=spot(program, error.partition("no such key: ")[2]),
                     severity="warning" if funnel.guessed else None,
                     confidence="possible" if funnel.guessed else "likely",
                 )

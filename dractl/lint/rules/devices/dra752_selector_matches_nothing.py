@@ -14,31 +14,27 @@ If these are all devices of the cluster, the claim is never allocated.
 k8s.io/dynamic-resource-allocation/structured
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice, spot
 from dractl.lint.funnels import funnels
 from dractl.lint.inventory import values_read
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run, spot
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for funnel in funnels(run):
         for step in funnel.steps:
             judged = step.before - len(step.failed)
             if judged and not step.after and (funnel.guessed or not step.failed):
                 none = "the only device" if judged == 1 else f"none of the {judged} devices"
-                start, end = spot(run.program(step.expression))
+                program = run.program(step.expression)
                 yield Advice(
                     funnel.subject,
                     step.expression.path,
                     f"{none} left {'does not match' if judged == 1 else 'matches'} this selector",
-                    help=values_read(run.program(step.expression), step.devices),
-                    offset=start,
-                    end=end,
+                    help=values_read(program, step.devices),
+                    span=spot(program),
                     confidence="possible" if funnel.guessed else "likely",
                 )
                 break

@@ -14,12 +14,9 @@ A device without the attribute never satisfies a constraint, and values of diffe
 k8s.io/dynamic-resource-allocation/structured (constraints)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import nearest_attribute
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.lint.published import drivers
 from dractl.objects import Constraint, text
 
@@ -28,17 +25,16 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FIELDS = ("constraints",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for constraint in claim.constraints:
-            field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
-            attribute = text(constraint.fields.get(field))
-            known = "/" in attribute and (run.devices is None or run.devices.knows(attribute))
-            found = _found(run, claim, constraint, attribute) if known else None
-            if found:
-                message, advice = found
-                path = (*constraint.path, field)
-                yield Advice(claim.subject, path, message, help=advice, confidence="likely")
+def check(run: Run) -> Found:
+    for claim, constraint in run.constraints:
+        field = "matchAttribute" if constraint.fields.get("matchAttribute") else "distinctAttribute"
+        attribute = text(constraint.fields.get(field))
+        known = "/" in attribute and (run.devices is None or run.devices.knows(attribute))
+        found = _found(run, claim, constraint, attribute) if known else None
+        if found:
+            message, advice = found
+            path = (*constraint.path, field)
+            yield Advice(claim.subject, path, message, help=advice, confidence="likely")
 
 
 def _found(run: Run, claim: Claim, constraint: Constraint, attribute: str) -> tuple[str, str | None] | None:

@@ -13,43 +13,39 @@ Devices without that capacity, or with less of it, are silently skipped.
 k8s.io/dynamic-resource-allocation/structured (consumable capacity)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import nearest_capacity
-from dractl.lint.model import Run
-from dractl.objects import mapping, quantity
+from dractl.lint.model import Advice, Found, Run
+from dractl.objects import quantity
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 FIELDS = ("capacity",)
 
 
-def check(run: Run) -> Iterator[Advice]:
-    for claim in run.claims:
-        for request in claim.alternatives:
-            wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
-            tried = candidates(run, claim, request) if wanted else []
-            for name, amount in wanted.items() if tried else ():
-                found = [value for device in tried if (value := device.capacity(name)) is not None]
-                path = (*request.path, "capacity", "requests", name)
-                if not found and run.devices is not None and not run.devices.knows(f"{tried[0].driver}/{name}"):
-                    continue
-                if not found:
-                    yield Advice(
-                        claim.subject,
-                        path,
-                        f"no device for request {request.reference} has a capacity {name} ({len(tried)} checked)",
-                        help=nearest_capacity(name, tried),
-                        key=True,
-                        confidence="likely",
-                    )
-                elif (least := quantity(amount)) is not None and all(value < least for value in found):
-                    yield Advice(
-                        claim.subject,
-                        path,
-                        f"no device for request {request.reference} has {amount} of {name}",
-                        help=f"the largest available is {max(found)}",
-                        confidence="likely",
-                    )
+def check(run: Run) -> Found:
+    for claim, request in run.requests:
+        wanted = request.capacity
+        tried = candidates(run, claim, request) if wanted else []
+        for name, amount in wanted.items() if tried else ():
+            found = [value for device in tried if (value := device.capacity(name)) is not None]
+            path = (*request.path, "capacity", "requests", name)
+            if not found and run.devices is not None and not run.devices.knows(f"{tried[0].driver}/{name}"):
+                continue
+            if not found:
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"no device for request {request.reference} has a capacity {name} ({len(tried)} checked)",
+                    help=nearest_capacity(name, tried),
+                    key=True,
+                    confidence="likely",
+                )
+            elif (least := quantity(amount)) is not None and all(value < least for value in found):
+                yield Advice(
+                    claim.subject,
+                    path,
+                    f"no device for request {request.reference} has {amount} of {name}",
+                    help=f"the largest available is {max(found)}",
+                    confidence="likely",
+                )

@@ -14,30 +14,27 @@ The claim is accepted, and the pod stays pending until somebody creates the clas
 kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources ("device class ... does not exist")
 """
 
-from collections.abc import Iterator
 from functools import cache
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.lint.names import meant
+from dractl.lint.inventory import meant
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if run.devices is None or not run.devices.classes:
         return
     known = run.class_names | set(run.devices.classes)
     near = cache(lambda name: meant(name, known, "the classes are"))
-    for claim in run.claims:
-        for request in claim.alternatives:
-            name = request.device_class
-            if name and name not in known:
-                yield Advice(
-                    claim.subject,
-                    (*request.path, "deviceClassName"),
-                    f"unknown device class {name}",
-                    help=near(name),
-                    confidence="likely",
-                )
+    for claim, request in run.requests:
+        name = request.device_class
+        if name and name not in known:
+            yield Advice(
+                claim.subject,
+                (*request.path, "deviceClassName"),
+                f"unknown device class {name}",
+                help=near(name),
+                confidence="likely",
+            )

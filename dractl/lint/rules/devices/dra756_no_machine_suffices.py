@@ -16,15 +16,14 @@ k8s.io/dynamic-resource-allocation/structured
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import SliceDevice
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import Request, mapping, quantity, text
 
@@ -33,12 +32,12 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate")
 _WIDER = f"{STANDARD_DOMAIN}/numaNode"
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     inventory = run.devices
     if inventory is None or inventory.refuses is None:
         return
     own = {subject.name: subject.value for subject in run.of("DeviceClass")}
-    homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in inventory.slices}
+    homes = inventory.homes
     for claim in run.claims:
         left = [(request, candidates(run, claim, request)) for request in claim.alternatives]
         if not left or not all(devices for _, devices in left) or not _comparable(claim, left):
@@ -59,9 +58,9 @@ def check(run: Run) -> Iterator[Advice]:
 def _too_small(left: tuple[Request, list[SliceDevice]]) -> bool:
     """True if no device has a capacity that a request wants."""
     request, devices = left
-    wanted = mapping(mapping(request.fields.get("capacity")).get("requests"))
+    wanted = request.capacity
     return any(
-        not any(value is not None and value >= least for device in devices for value in [device.capacity(name)])
+        all(value is None or value < least for value in (device.capacity(name) for device in devices))
         for name, amount in wanted.items()
         if (least := quantity(amount)) is not None
     )
@@ -86,7 +85,6 @@ def _alike(left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[s
 
 
 def _claim(claim: Claim, constraints: Any) -> dict[str, Any]:
-    """The claim, or one of the template, with these constraints."""
     spec = claim.subject.spec
     spec = mapping(spec.get("spec")) if claim.subject.kind == "ResourceClaimTemplate" else spec
     devices = {**mapping(spec.get("devices")), "constraints": constraints or []}
@@ -111,8 +109,7 @@ def _comparable(claim: Claim, left: list[tuple[Request, list[SliceDevice]]]) -> 
 def _advice(
     claim: Claim, left: list[tuple[Request, list[SliceDevice]]], homes: Mapping[tuple[str, str], str], without: bool
 ) -> Advice:
-    """``homes``: the nodes of the pools, by driver and name. ``without``: the claim cannot be allocated without
-    its constraints either."""
+    """``without``: the claim cannot be allocated without its constraints either."""
     for request, devices in left:
         most = max(Counter(homes[device.driver, device.pool] for device in devices).values())
         if without and len(left) == 1 and request.amount > most:

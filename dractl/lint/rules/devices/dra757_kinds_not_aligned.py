@@ -34,14 +34,13 @@ k8s.io/dynamic-resource-allocation/structured (the first solution is taken); kub
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 
 from dractl.facts.resources import hardware
-from dractl.lint.advice import Advice
 from dractl.lint.funnels import candidates
 from dractl.lint.inventory import SliceDevice
-from dractl.lint.model import Claim, Run
+from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.objects import Request
 
 SEVERITY = "info"
@@ -52,23 +51,21 @@ _ACCELERATORS = ("gpu", "tpu", "neuron", "gaudi")
 _BESIDE = ("nic", "nvme")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if run.devices is None:
         return
-    homes = {(item.spec.driver, item.spec.pool.name): item.spec.node_name or "" for item in run.devices.slices}
     for claim in run.claims:
         devices = [(request, candidates(run, claim, request)) for request in claim.alternatives]
-        for one, other in combinations(devices, 2):
-            if _belong_together(one[1], other[1]) and not _bound(claim, one[0], other[0]):
-                near, every = _choices(one[1], other[1], homes)
+        for (one, first), (other, second) in combinations(devices, 2):
+            if _belong_together(first, second) and not _bound(claim, one, other):
+                near, every = _choices(first, second, run.devices.homes)
                 if 0 < near < every:
-                    names = f"{one[0].reference} and {other[0].reference}"
-                    requests = f"[{one[0].reference}, {other[0].reference}]"
+                    requests = f"[{one.reference}, {other.reference}]"
                     yield Advice(
                         claim.subject,
-                        (*other[0].path,),
-                        f"no constraint keeps {names} together: of {every} choices of a device for each, {near} "
-                        f"{'is' if near == 1 else 'are'} on one PCIe root",
+                        (*other.path,),
+                        f"no constraint keeps {one.reference} and {other.reference} together: of {every} choices of a "
+                        f"device for each, {near} {'is' if near == 1 else 'are'} on one PCIe root",
                         help=f"add the constraint {{requests: {requests}, matchAttribute: {_ROOT}}}",
                         confidence="possible",
                     )
@@ -76,7 +73,7 @@ def check(run: Run) -> Iterator[Advice]:
 
 def _belong_together(first: list[SliceDevice], second: list[SliceDevice]) -> bool:
     kinds = {_kind(first), _kind(second)}
-    return bool(kinds & {*_ACCELERATORS}) and bool(kinds & {*_BESIDE})
+    return not kinds.isdisjoint(_ACCELERATORS) and not kinds.isdisjoint(_BESIDE)
 
 
 def _kind(devices: list[SliceDevice]) -> str:
@@ -86,7 +83,6 @@ def _kind(devices: list[SliceDevice]) -> str:
 
 
 def _bound(claim: Claim, one: Request, other: Request) -> bool:
-    """True if a constraint covers both requests."""
     covered = [{request.path for request in claim.targets(item.requests)} for item in claim.constraints]
     return any({one.path, other.path} <= paths for paths in covered)
 

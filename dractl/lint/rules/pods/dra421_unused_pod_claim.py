@@ -44,13 +44,13 @@ bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_getOption.tpl
 import re
 from collections.abc import Iterator, Sequence
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, PodSpec, Run
+from dractl.lint.configs import configurations_of
+from dractl.lint.model import Advice, Found, Manifest, PodSpec, Run
 from dractl.lint.placeholders import holds_placeholder
 from dractl.lint.published import classes, drivers
 from dractl.lint.references import referenced
 from dractl.model.pods import MAIN
-from dractl.objects import items, mapping, text
+from dractl.objects import text
 from dractl.validation.violation import Path
 
 SEVERITY = "warning"
@@ -61,7 +61,7 @@ _NETWORK = re.compile(
 """Words in the names of network drivers, of their classes and of claims for them."""
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.subjects:
         if (subject.document.api_version or "").startswith("kubevirt.io/"):
             continue
@@ -83,7 +83,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield from _unused(run, path, pods, used=path in used)
 
 
-def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Iterator[Advice]:
+def _unused(run: Run, path: Path, pods: Sequence[PodSpec], *, used: bool) -> Found:
     """Advice on the claim at ``path``, which these pods do not use; ``used``: others of the chart do."""
     pod = pods[0]
     claim = next(claim for place, claim in pod.claims if place == path)
@@ -117,5 +117,4 @@ def _drivers(run: Run, source: Manifest | None) -> Iterator[str]:
         yield request.device_class
         yield run.driver_of(request.selectors) or ""
         yield run.driver_of_class(request.device_class) or ""
-    for item in items(source.claim.devices.get("config")):
-        yield text(mapping(mapping(item).get("opaque")).get("driver"))
+    yield from (one.driver for one in configurations_of(source))

@@ -41,10 +41,7 @@ what the driver prepared for this request, or for no request in particular.
 kubernetes/kubernetes pkg/kubelet/cm/dra/claiminfo.go (cdiDevicesAsList)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.references import referenced
 from dractl.model.nearest import nearest
 from dractl.objects import text
@@ -53,7 +50,7 @@ SEVERITY = "error"
 KINDS = ("Pod template",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pod in run.pods:
         claims = {text(claim.get("name")): claim for _, claim in pod.claims}
         for path, item in pod.uses:
@@ -72,6 +69,6 @@ def check(run: Run) -> Iterator[Advice]:
                     (*path, "request"),
                     f"{target.kind} {target.name} has no request {wanted}",
                     help=f"its requests are {', '.join(names)}" if names else "it has no requests",
-                    fix=Replacement(f"replace by {meant}", (*path, "request"), meant, safe=False) if meant else None,
+                    fix=Replacement((*path, "request"), meant) if meant else None,
                     related=((f"{target.kind} {target.name}", target, target.claim.path),),
                 )

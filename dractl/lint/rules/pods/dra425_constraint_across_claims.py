@@ -57,10 +57,7 @@ they are not aligned.
 k8s.io/api/resource/v1 DeviceClaim.constraints; k8s.io/dynamic-resource-allocation/structured Allocate
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Claim, PodSpec, Run
+from dractl.lint.model import Advice, Claim, Found, PodSpec, Run
 from dractl.lint.references import referenced
 from dractl.objects import Constraint, text
 
@@ -69,7 +66,7 @@ KINDS = ("Pod template",)
 FIELDS = ("constraints",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pod in run.pods:
         for attribute, found in _constraints(run, pod).items():
             entries = list(dict.fromkeys(at for at, _, _ in found))

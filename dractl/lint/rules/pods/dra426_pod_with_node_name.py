@@ -34,17 +34,14 @@ kubernetes/website content/en/docs/concepts/scheduling-eviction/dynamic-resource
 kubernetes/kubernetes pkg/kubelet/cm/dra/manager.go (PrepareResources)
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import text
 
 SEVERITY = "warning"
 KINDS = ("Pod template",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pod in run.pods:
         node = text(pod.fields.get("nodeName"))
         if node and pod.claims and "status" not in pod.subject.value:

@@ -47,10 +47,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.facts.resources import drivers_of
-from dractl.lint.advice import Advice
-from dractl.lint.model import PodSpec, Run
+from dractl.lint.model import Advice, Found, PodSpec, Run
 from dractl.lint.published import wanted
-from dractl.lint.references import referenced
+from dractl.lint.references import requests_of
 from dractl.objects import items, mapping, text
 from dractl.validation.violation import Path
 
@@ -58,7 +57,7 @@ SEVERITY = "warning"
 KINDS = ("Pod template",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     provided = {text(subject.spec.get("extendedResourceName")) for subject in run.of("DeviceClass")}
     for pod in run.pods:
         for path, resources in _containers(pod):
@@ -72,12 +71,11 @@ def check(run: Run) -> Iterator[Advice]:
             for resource, place in asked.items():
                 of_plugin = drivers_of(resource)
                 if len(of_plugin) == 1 and of_plugin[0] in drivers:  # others may be for other hardware
-                    claim = drivers[of_plugin[0]]
                     yield Advice(
                         pod.subject,
                         place,
-                        f"{resource} and claim {claim} are both for devices of {of_plugin[0]}: device plugin and "
-                        "driver give them out independently of each other",
+                        f"{resource} and claim {drivers[of_plugin[0]]} are both for devices of {of_plugin[0]}: device "
+                        "plugin and driver give them out independently of each other",
                         help="ask for all of them through the claim, or provide the resource by a DeviceClass with "
                         f"extendedResourceName: {resource}",
                         key=True,
@@ -100,8 +98,7 @@ def _drivers(run: Run, pod: PodSpec, resources: Mapping[str, Any]) -> dict[str, 
     found: dict[str, str] = {}
     for used in items(resources.get("claims")):
         name = text(mapping(used).get("name"))
-        subject = referenced(run, pod, entries[name]) if name in entries else None
-        for request in subject.claim.alternatives if subject is not None and subject.claim is not None else ():
+        for request in requests_of(run, pod, entries[name]) if name in entries else ():
             known = wanted(run, request)
             if known is not None and request.fields.get("adminAccess") is not True:
                 found.setdefault(known.driver.name, name)

@@ -33,20 +33,17 @@ k8s.io/apiserver/pkg/cel/library/quantity.go
 """
 
 import re
-from collections.abc import Iterator
 
 from dractl.cel.conditions import first_arguments
 from dractl.cel.functions.kubernetes import parse_quantity
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
-from dractl.manifests.documents import Path
+from dractl.lint.model import Advice, Found, Replacement, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         if "quantity" not in expression.text:
             continue
@@ -54,30 +51,15 @@ def check(run: Run) -> Iterator[Advice]:
             try:
                 parse_quantity(literal.text)
             except ValueError as error:
-                yield Advice(
-                    subject,
-                    expression.path,
-                    f'"{literal.text}" is not a quantity: {error}',
-                    help=_hint(literal.text),
-                    offset=literal.start,
-                    end=literal.end,
-                    fix=_fix(literal.text, expression.path, literal.start, literal.end),
-                )
-
-
-def _fix(text: str, path: Path, start: int, end: int) -> Replacement | None:
-    """The right spelling; another unit than the one that is written, such as 80g for 80G, is not safe."""
-    meant = _meant(text)
-    if meant is None:
-        return None
-    return Replacement(f"write {meant}", path, meant, start=start, end=end, safe=meant == text.rstrip("B"))
-
-
-def _hint(text: str) -> str:
-    meant = _meant(text)
-    if meant is None:
-        return "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
-    return f"write {meant}; units have no B, and quantities contain no spaces"
+                meant, path = _meant(literal.text), expression.path
+                fix, help_ = None, "a quantity is a number with a suffix such as k, M, G, Ki, Mi, Gi"
+                if meant is not None:
+                    # Another unit than the one that is written, such as 80g for 80G, is not safe.
+                    safe = meant == literal.text.rstrip("B")
+                    fix = Replacement(path, meant, f"write {meant}", span=literal.span, safe=safe)
+                    help_ = f"write {meant}; units have no B, and quantities contain no spaces"
+                message = f'"{literal.text}" is not a quantity: {error}'
+                yield Advice(subject, path, message, help=help_, span=literal.span, fix=fix)
 
 
 def _meant(text: str) -> str | None:

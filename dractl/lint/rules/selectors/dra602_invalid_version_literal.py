@@ -33,11 +33,8 @@ scheduling of the pod on all nodes.
 k8s.io/apiserver/pkg/cel/library/semverlib.go
 """
 
-from collections.abc import Iterator
-
 from dractl.cel.conditions import first_arguments
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.model import Version
 
 SEVERITY = "error"
@@ -45,7 +42,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         if "semver" not in expression.text:
             continue
@@ -55,19 +52,11 @@ def check(run: Run) -> Iterator[Advice]:
             try:
                 parse(literal.text)
             except ValueError as error:
-                yield Advice(
-                    subject,
-                    expression.path,
-                    f'"{literal.text}" is not a semantic version: {error}',
-                    help=f"write {meant}"
-                    if (meant := _meant(literal.text))
-                    else "a version has three numbers without leading zeros: 550.8.1",
-                    offset=literal.start,
-                    end=literal.end,
-                    fix=Replacement(f"write {meant}", expression.path, meant, start=literal.start, end=literal.end)
-                    if meant
-                    else None,
-                )
+                meant, path = _meant(literal.text), expression.path
+                known = f"write {meant}" if meant else "a version has three numbers without leading zeros: 550.8.1"
+                fix = Replacement(path, meant, known, span=literal.span, safe=True) if meant else None
+                message = f'"{literal.text}" is not a semantic version: {error}'
+                yield Advice(subject, path, message, help=known, span=literal.span, fix=fix)
 
 
 def _meant(text: str) -> str | None:

@@ -32,10 +32,7 @@ true.
 k8s.io/dynamic-resource-allocation/cel/compile.go
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import driver_at, drivers, in_domain
 from dractl.objects import mapping
 
@@ -44,7 +41,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         lookups = run.program(expression).lookups
         for found in lookups:
@@ -60,8 +57,7 @@ def check(run: Run) -> Iterator[Advice]:
                     expression.path,
                     f'"{name}" is used as the domain of an attribute',
                     help=f'write device.{what}["{driver}"].{name}',
-                    offset=found.domain_start,
-                    end=found.domain_start + len(name),
+                    span=found.domain_span,
                     confidence="likely",
                 )
 

@@ -58,12 +58,11 @@ such a device lacks is an error, and one error on one device stops the schedulin
 k8s.io/dynamic-resource-allocation/structured: an error ends Allocate; kubernetes/kubernetes#125826
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 from dractl.cel import EvalError
-from dractl.lint.advice import Advice, spot
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run, spot
 from dractl.lint.standard import STANDARD, STANDARD_DOMAIN
 from dractl.model import Device, ResourceSlice, decode
 from dractl.objects import Expression, text
@@ -73,18 +72,17 @@ SEVERITY = "warning"
 KINDS = ("DeviceClass",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     drivers = _drivers(run)
     for subject in run.of("DeviceClass"):
         # One that does not ask for a driver at all: DRA211.
         if any(run.program(selector).mentions_driver for selector in subject.selectors):
             yield from _failing(run, drivers, subject, [], subject.selectors, "the selectors before it let")
-    for claim in run.claims:
-        for request in claim.alternatives:
-            of_class = run.device_class(request.device_class)
-            if of_class is not None and request.selectors:
-                passed = f"class {of_class.name} lets"
-                yield from _failing(run, drivers, claim.subject, of_class.selectors, request.selectors, passed)
+    for claim, request in run.requests:
+        of_class = run.device_class(request.device_class)
+        if of_class is not None and request.selectors:
+            passed = f"class {of_class.name} lets"
+            yield from _failing(run, drivers, claim.subject, of_class.selectors, request.selectors, passed)
 
 
 def _failing(
@@ -94,7 +92,7 @@ def _failing(
     before: list[Expression],
     selectors: list[Expression],
     passed: str,
-) -> Iterator[Advice]:
+) -> Found:
     """The first selector that fails on a device of another driver which passes those ``before``."""
     found = [lookup for selector in selectors for lookup in run.program(selector).lookups]
     standard = [lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD]
@@ -107,14 +105,13 @@ def _failing(
             continue
         selector, error = _first(run, selectors, driver, device) or (None, "")
         if selector and error:
-            start, end = spot(run.program(selector), error.partition("no such key: ")[2].partition(".")[0])
+            missing = error.partition("no such key: ")[2].partition(".")[0]
             yield Advice(
                 subject,
                 selector.path,
                 f"{passed} devices of {driver} pass, and the selector fails on them: {error}",
                 help='begin it with device.driver == "..." && ..., or the first selector of the class',
-                offset=start,
-                end=end,
+                span=spot(run.program(selector), missing),
                 confidence="likely",
                 related=((f"the driver {driver}", named, path),),
             )

@@ -47,8 +47,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cel.conditions import Comparison, Literal
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.objects import Expression
 
 SEVERITY = "error"
@@ -71,17 +70,16 @@ class MustHold(Struct, frozen=True):
         return self.comparison.lookup.full_name if self.comparison.lookup else "device.driver"
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("DeviceClass"):
         if pair := _contradiction(run, [(subject, expression) for expression in subject.selectors]):
             yield _advice(*pair)
-    for claim in run.claims:
-        for request in claim.alternatives:
-            of_class = run.device_class(request.device_class)
-            selectors = [(of_class, expression) for expression in of_class.selectors] if of_class else []
-            pair = _contradiction(run, [*selectors, *((claim.subject, expression) for expression in request.selectors)])
-            if pair and pair[1].subject is claim.subject:  # else the class is at fault, which has been said
-                yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
+    for claim, request in run.requests:
+        of_class = run.device_class(request.device_class)
+        selectors = [(of_class, expression) for expression in of_class.selectors] if of_class else []
+        pair = _contradiction(run, [*selectors, *((claim.subject, expression) for expression in request.selectors)])
+        if pair and pair[1].subject is claim.subject:  # else the class is at fault, which has been said
+            yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 
 def _advice(first: MustHold, second: MustHold) -> Advice:
@@ -95,8 +93,7 @@ def _advice(first: MustHold, second: MustHold) -> Advice:
         second.expression.path,
         f"no device satisfies this: {before} requires {name} to be {there}, not {here}",
         help="a device must satisfy all selectors of class and request; join alternatives with || in one of them",
-        offset=second.comparison.start,
-        end=second.comparison.end,
+        span=second.comparison.span,
         related=((f"{name} is {there}", first.subject, first.expression.path),),
     )
 

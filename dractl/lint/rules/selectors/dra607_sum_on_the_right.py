@@ -50,12 +50,9 @@ k8s.io/apiserver/pkg/cel/library/quantity.go: quantityAdd and quantitySub return
 pkg/cel/quantity.go does not take
 """
 
-from collections.abc import Iterator
-
 from dractl.cel.ast import Call, ListLiteral, Node
 from dractl.cel.spans import Spans
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -67,7 +64,7 @@ _ENDS = {
 }
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject, expression in run.expressions:
         if "add" not in expression.text and "sub" not in expression.text:
             continue
@@ -76,15 +73,13 @@ def check(run: Run) -> Iterator[Advice]:
             continue  # the API server says why
         for node in checked.walk():
             if isinstance(node, Call) and node.function in _ENDS and any(map(_is_sum, _right(node))):
-                start, end = Spans(checked).span(node)
                 yield Advice(
                     subject,
                     expression.path,
                     _ENDS[node.function],
                     help="compare with compareTo(...) == 0, or put the sum on the left",
                     severity="error" if node.function == "_==_" else "warning",
-                    offset=start,
-                    end=end,
+                    span=Spans(checked).span(node),
                 )
 
 

@@ -35,12 +35,7 @@ the pod on all nodes; with a guard it never matches.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Run
 from dractl.lint.published import Read, in_domain, nearest_published, reads
 from dractl.lint.standard import STANDARD_DOMAIN, meant_standard
 
@@ -50,7 +45,7 @@ ALONE = True
 _WORDS = {"attributes": "attribute", "capacity": "capacity"}
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     said = set()
     for read in reads(run):
         lookup, driver = read.lookup, read.driver
@@ -61,11 +56,9 @@ def check(run: Run) -> Iterator[Advice]:
             if not any(sign in read.program.text for sign in ("||", " ? ")):  # else other conditions may decide
                 message += f": the selector {'never matches' if read.guarded else 'fails on each of its devices'}"
             added = driver.fact.extension and lookup.kind == "attributes"
-            advice = read.advice(
-                f"{message}, unless {driver.fact.extension} adds it" if added else message,
-                help=f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them",
-            )
-            yield driver.soften(replace(advice, severity="info") if added and read.guarded else advice)
+            message += f", unless {driver.fact.extension} adds it" if added else ""
+            help_ = f"{_have(read)} ({driver.known_to}); `dractl rule {driver.name}` describes them"
+            yield driver.soften(read.advice(message, help_, severity="info" if added and read.guarded else None))
 
 
 def _said_elsewhere(read: Read) -> bool:
@@ -86,11 +79,8 @@ def _said_elsewhere(read: Read) -> bool:
 
 def _have(read: Read) -> str:
     domain = f"{read.lookup.domain}/"
-    rows = read.driver.rows(read.lookup.kind).values()
-    names = [row.name.removeprefix(domain) for row in rows if row.name.startswith(domain)]
-    current = [
-        name for name in names if read.driver.last_with(read.driver.rows(read.lookup.kind)[domain + name]) is None
-    ]
+    rows = [row for name, row in read.driver.rows(read.lookup.kind).items() if name.startswith(domain)]
+    current = [row.name.removeprefix(domain) for row in rows if read.driver.last_with(row) is None]
     if not current:
         return f"its devices have no {read.lookup.kind} in that domain"
     return f"its devices have {', '.join(current[:12])}" + (" ..." if len(current) > 12 else "")

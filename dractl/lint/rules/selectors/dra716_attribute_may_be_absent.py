@@ -37,12 +37,8 @@ dynamic-resource-allocation/cel/compile.go DeviceMatches
 """
 
 import re
-from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Replacement, Run
 from dractl.lint.published import Read, Row, pinned, reads
 
 SEVERITY = "warning"
@@ -53,29 +49,26 @@ ALONE = True
 _VARIES = ("where ", "of PCI functions", "of virtual functions")
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for read in reads(run):
         row = read.row
-        if (
-            row is None
-            or row.name in run.evidence.attributes
-            or read.guarded
-            or read.driver.last_with(row)
-            or read.driver.is_later(row)
-        ):
+        if row is None or row.name in run.evidence.attributes or read.guarded:
+            continue
+        if read.driver.last_with(row) or read.driver.is_later(row):
             continue
         if (missing := _missing(read, row)) and not _implied(read, row):
-            lookup = read.lookup
             varies = (not row.when or row.when.startswith(_VARIES)) and not _narrowed(read)
-            yield replace(
-                read.advice(
-                    f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
-                    help=f'write "{lookup.name}" in device.{lookup.kind}["{lookup.domain}"] && ... before it',
-                    confidence="likely" if varies else "possible",
-                ),
+            yield read.advice(
+                f"devices of {read.driver.name} may lack {row.name} ({missing}): the selector fails on them",
+                help=f"write {_test(read)} && ... before it",
+                confidence="likely" if varies else "possible",
                 fix=_guard(read),
                 severity=None if varies else "info",
             )
+
+
+def _test(read: Read) -> str:
+    return f'"{read.lookup.name}" in device.{read.lookup.kind}["{read.lookup.domain}"]'
 
 
 def _guard(read: Read) -> Replacement | None:
@@ -84,9 +77,8 @@ def _guard(read: Read) -> Replacement | None:
     part = next((one for one in read.program.conjuncts if one.start <= lookup.start and lookup.end <= one.end), None)
     if part is None or part.text != read.program.text[part.start : part.end] or "||" in part.text:
         return None
-    guard = f'"{lookup.name}" in device.{lookup.kind}["{lookup.domain}"]'
-    title, text = f"write {guard} && before it", f"{guard} && {part.text}"
-    return Replacement(title, read.expression.path, text, start=part.start, end=part.end, safe=False)
+    text, title = f"{_test(read)} && {part.text}", f"write {_test(read)} && before it"
+    return Replacement(read.expression.path, text, title, span=part.span)
 
 
 def _narrowed(read: Read) -> bool:

@@ -33,12 +33,7 @@ of the class has any: the selector is an error on each of them, or never matches
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Replacement, Run
 from dractl.lint.published import driver, reads
 from dractl.lint.standard import meant_standard
 
@@ -47,7 +42,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for read in reads(run):
         lookup, wanted = read.lookup, read.selection.wanted
         if wanted is None or lookup.domain in wanted.driver.domains or read.program.drivers - {wanted.driver.name}:
@@ -60,22 +55,11 @@ def check(run: Run) -> Iterator[Advice]:
         own = known.rows(kind).get(f"{known.name}/{lookup.name}")
         fix = None
         if own is not None and driver(lookup.domain) is None:  # else the class may be the mistake
-            title = f"replace by {known.name}"
-            start, end = lookup.domain_start, lookup.domain_end
-            fix = Replacement(title, read.expression.path, known.name, start=start, end=end, safe=False)
-        effect = "never matches" if read.guarded else "fails on each of them"
+            fix = Replacement(read.expression.path, known.name, span=lookup.domain_span)
         message = (
-            f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}"
+            f"the devices of this class belong to {known.name}, which publishes nothing in the domain {lookup.domain}: "
+            f"the selector {'never matches' if read.guarded else 'fails on each of them'}"
         )
-        yield read.driver.soften(
-            replace(
-                read.advice(
-                    f"{message}: the selector {effect}"
-                    + (f", unless {known.fact.extension} adds it" if known.fact.extension else ""),
-                    help=f"its domains are {', '.join(sorted(known.domains))} ({read.driver.known_to})",
-                ),
-                offset=lookup.domain_start,
-                end=lookup.domain_end,
-                fix=fix,
-            )
-        )
+        message += f", unless {known.fact.extension} adds it" if known.fact.extension else ""
+        help_ = f"its domains are {', '.join(sorted(known.domains))} ({read.driver.known_to})"
+        yield read.driver.soften(read.advice(message, help_, span=lookup.domain_span, fix=fix))

@@ -34,15 +34,11 @@ The catalogues of dractl/drivers, each with its driver's source: `dractl rule DR
 k8s.io/apiserver/pkg/cel/library/semverlib.go
 """
 
-from collections.abc import Iterator
 from typing import Any
-
-from msgspec.structs import replace
 
 from dractl.cel import EvalError, environment
 from dractl.cel.conditions import Comparison
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Replacement, Run
 from dractl.lint.published import Read, Row, reads
 from dractl.model import Device, Version
 
@@ -56,7 +52,7 @@ _SAMPLES: dict[str, Any] = {
 _TYPES = {"string": "string", "int": "int", "bool": "bool", "semver": "version"}
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for read in reads(run):
         row = read.row
         if row is not None and read.lookup.kind == "attributes":
@@ -72,15 +68,11 @@ def check(run: Run) -> Iterator[Advice]:
             if result is None:
                 continue
             effect = "never true" if result is False else f"an error on every device ({result})"
-            yield replace(
-                read.advice(f"{row.name} {_typed(row)}: this comparison is {effect}", help=_help(row, found)),
-                offset=found.start,
-                end=found.end,
-                fix=_fix(read, row, found),
-            )
+            message = f"{row.name} {_typed(row)}: this comparison is {effect}"
+            yield read.advice(message, _help(row, found), span=found.span, fix=_fix(read, row, found))
 
 
-def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
+def _called(run: Run, read: Read, row: Row) -> Found:
     """Conditions other than comparisons, such as ``version.startsWith("580")``."""
     sample = _SAMPLES.get(row.type)
     for part in read.program.conjuncts if sample is not None else ():
@@ -92,7 +84,7 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
         result = program.evaluate(read.driver.name, device) if program.ok else None
         if isinstance(result, EvalError) and result.text.startswith("no such overload"):
             message = f"{row.name} {_typed(row)}: this is an error on every device ({result.text})"
-            yield replace(read.advice(message), offset=part.start, end=part.end)
+            yield read.advice(message, span=part.span)
 
 
 def _typed(row: Row) -> str:
@@ -128,18 +120,16 @@ def _as(row: Row, value: Any) -> Any:
 
 
 def _fix(read: Read, row: Row, found: Comparison) -> Replacement | None:
-    """A literal of the attribute's type in place of the one that is written."""
     if len(found.literals) > 1:
         return None
     literal = found.literals[0]
     value = _as(row, literal.value) if row.type in ("int", "bool") and literal.kind == "string" else None
     if value is not None:
         text = str(value).lower()
-        path = read.expression.path
-        return Replacement(f"write {text}", path, text, start=literal.start, end=literal.end, safe=False)
+        return Replacement(read.expression.path, text, f"write {text}", span=literal.span)
     if row.type == "version" and found.lookup is not None and found.operator != "in" and found.default is None:
         text = _help(row, found).removeprefix("write ")
-        return Replacement(f"write {text}", read.expression.path, text, start=found.start, end=found.end, safe=False)
+        return Replacement(read.expression.path, text, f"write {text}", span=found.span)
     return None
 
 

@@ -36,15 +36,12 @@ pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
-
-from msgspec.structs import replace
+from typing import Any
 
 from dractl.cel import environment
 from dractl.cel.conditions import Literal
-from dractl.lint.advice import Advice, Replacement
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import Read, Row, products, published_here, reads
 from dractl.model import Device, Target
 from dractl.model.nearest import nearest
@@ -61,7 +58,7 @@ _CALL = re.compile(
 )
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     seen = published_here(run)
     for read in reads(run):
         row = read.row
@@ -78,40 +75,40 @@ def check(run: Run) -> Iterator[Advice]:
                     yield from map(read.driver.soften, _value(read, row, literal))
 
 
-def _value(read: Read, row: Row, literal: Literal) -> Iterator[Advice]:
+def _value(read: Read, row: Row, literal: Literal) -> Found:
     value = str(literal.value)
     later = read.driver.later_value(row, value)
     if later is not None:
         when = read.driver.seen(later)
         since = f"{later} on{f', seen on {when} and not released yet' if when else ''}"
         message = f'{row.name} is "{value}" only from {since}; this is judged as {read.driver.newest}'
-        yield replace(_placed(read, literal, None)(message, help=None), severity="info" if when else None)
+        yield _placed(read, literal, None, message, severity="info" if when else None)
     elif row.values and value not in row.values:
         values = [str(known) for known in row.values]
         same = [known for known in values if known.lower() == value.lower()]
         meant = same[0] if same else nearest(value, values)
         near = f"; did you mean {meant}?" if meant else ""
-        yield _placed(read, literal, meant)(
-            f'{row.name} is never "{value}"{near}',
-            help=f"{read.driver.name} publishes {', '.join(values)} ({read.driver.known_to})",
-        )
+        help_ = f"{read.driver.name} publishes {', '.join(values)} ({read.driver.known_to})"
+        yield _placed(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
     elif row.name == "gpu.nvidia.com/profile" and not _PROFILE.fullmatch(value):
         alike = _LIKE_PROFILE.fullmatch(value)
         meant = f"{alike[1]}g.{alike[2]}gb" if alike else None
-        yield _placed(read, literal, meant)(
-            f'{row.name} is never "{value}"' + (f"; did you mean {meant}?" if meant else ""),
-            help="MIG profiles look like 1g.5gb, 3g.40gb or 1g.10gb+me",
-        )
+        near = f"; did you mean {meant}?" if meant else ""
+        help_ = "MIG profiles look like 1g.5gb, 3g.40gb or 1g.10gb+me"
+        yield _placed(read, literal, meant, f'{row.name} is never "{value}"{near}', help_)
     elif row.name == f"{read.driver.name}/productName" and (names := products().get(read.driver.name, ())):
         part = [known for known in names if value.lower() in known.lower() and value != known]
         if part and value not in names and len(value) > 1:
-            yield _placed(read, literal, part[0] if len(part) == 1 else None)(
+            yield _placed(
+                read,
+                literal,
+                part[0] if len(part) == 1 else None,
                 f'{row.name} is the whole name of a product, such as {part[0]}: "{value}" is only part of one',
-                help=f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
+                f'known names that contain it: {", ".join(part[:6])}; or write .contains("{value}")',
             )
 
 
-def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
+def _called(run: Run, read: Read, row: Row) -> Found:
     """Conditions on a part of the name that no known product meets, such as ``productName.startsWith("H100")``."""
     known = products().get(read.driver.name, ()) if row.name == f"{read.driver.name}/productName" else ()
     for part in read.program.conjuncts if known else ():
@@ -121,14 +118,8 @@ def _called(run: Run, read: Read, row: Row) -> Iterator[Advice]:
             continue
         meant = [value for value in known if call["word"].lower() in value.lower()]
         if meant and _holds_for_none(part.text, run.target, read.driver.name, row.name, known):
-            yield replace(
-                read.advice(
-                    f"this is true for no known {row.name}, such as {meant[0]}",
-                    help=f'write .lowerAscii().contains("{call["word"].lower()}")',
-                ),
-                offset=part.start,
-                end=part.end,
-            )
+            message = f"this is true for no known {row.name}, such as {meant[0]}"
+            yield read.advice(message, f'write .lowerAscii().contains("{call["word"].lower()}")', span=part.span)
 
 
 @lru_cache
@@ -139,15 +130,9 @@ def _holds_for_none(text: str, target: Target, name: str, attribute: str, known:
     return program.ok and all(program.evaluate(name, device) is False for device in devices)
 
 
-def _placed(read: Read, literal: Literal, meant: str | None):  # type: ignore[no-untyped-def]
-    """Makes the advice at the literal, with a fix where one value was probably meant."""
-    quote = literal.text[0]
-    start, end = literal.start + 1, literal.end - 1
-    fixes = meant is not None and len(literal.text) == len(str(literal.value)) + 2 and quote in "'\""
-    title = f"replace by {meant}"
-    fix = Replacement(title, read.expression.path, meant or "", start=start, end=end, safe=False) if fixes else None
-
-    def made(message: str, help: str | None) -> Advice:  # noqa: A002
-        return replace(read.advice(message, help=help), offset=literal.start, end=literal.end, fix=fix)
-
-    return made
+def _placed(read: Read, literal: Literal, meant: str | None, message: str, help_: str = "", **others: Any) -> Advice:
+    """Advice at the literal, with a fix where one value was probably meant."""
+    plain = len(literal.text) == len(str(literal.value)) + 2 and literal.text[0] in "'\""
+    inside = (literal.start + 1, literal.end - 1)
+    fix = Replacement(read.expression.path, meant, span=inside) if meant is not None and plain else None
+    return read.advice(message, help_, span=literal.span, fix=fix, **others)

@@ -36,12 +36,9 @@ reported as info.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from collections.abc import Iterator
-
 from dractl.cel import EvalError, Program, reading
 from dractl.cel.conditions import Excerpt
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import KnownDriver, Selectors, classes, memories, pinned, selections
 from dractl.model import Device
 from dractl.objects import Expression
@@ -51,7 +48,7 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for selection in selections(run):
         found = [
             advice
@@ -65,7 +62,7 @@ def check(run: Run) -> Iterator[Advice]:
             yield from found or _nominal(selection)
 
 
-def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _alone(run: Run, selection: Selectors, expression: Expression, program: Program) -> Found:
     if program.reads == frozenset():
         yield from _constant(selection, expression, program)
         return
@@ -77,14 +74,14 @@ def _alone(run: Run, selection: Selectors, expression: Expression, program: Prog
     if request is not None:
         if _follows_from_class(run, selection, program):
             message = f"the selector is true for every device of class {request.device_class}"
-            yield Advice(selection.subject, expression.path, message, help="remove it", severity="info")
+            yield selection.advice(expression, message, "remove it", severity="info")
             return
         if run.device_class(request.device_class) is None:
             yield from _against_class(selection, expression, program)
     yield from _values(selection, expression, program)
 
 
-def _nominal(selection: Selectors) -> Iterator[Advice]:
+def _nominal(selection: Selectors) -> Found:
     """A capacity that the named product is sold with, and does not quite have: 80Gi of an "80GB" card."""
     known = selection.wanted.driver if selection.wanted else None
     if known is None:
@@ -121,7 +118,7 @@ def _follows_from_class(run: Run, selection: Selectors, program: Program) -> boo
     return bool(before) and all(one.ok for one in before) and program.follows_from(before)
 
 
-def _together(run: Run, selection: Selectors) -> Iterator[Advice]:
+def _together(run: Run, selection: Selectors) -> Found:
     """The first selector that no device satisfies together with those before it, the class's among them."""
     if not all(program.ok for _, program in selection.selectors):
         return
@@ -138,26 +135,23 @@ def _together(run: Run, selection: Selectors) -> Iterator[Advice]:
     for expression, program in selection.selectors:
         if program.excludes(before):
             if not _compare_twice(*before, program):
-                first = of_the_class == len(before)
-                others = (
-                    f"the selectors of class {request.device_class}" if request and first else "the other selectors"
-                )
-                message = f"no device satisfies this together with {others}"
-                yield Advice(selection.subject, expression.path, message)
+                others = "the other selectors"
+                if request and of_the_class == len(before):
+                    others = f"the selectors of class {request.device_class}"
+                yield selection.advice(expression, f"no device satisfies this together with {others}")
             return
         before.append(program)
 
 
-def _constant(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _constant(selection: Selectors, expression: Expression, program: Program) -> Found:
     """One that reads nothing of the device; a class that takes all devices is DRA210."""
     result = program.evaluate("driver", Device({"name": "device"}))
     if result is True:
         if selection.request is not None:
-            message = "the selector is true for every device"
-            yield Advice(selection.subject, expression.path, message, help="remove it", severity="info")
+            yield selection.advice(expression, "the selector is true for every device", "remove it", severity="info")
         return
     why = f"fails on every device: {result.text}" if isinstance(result, EvalError) else "is false for every device"
-    yield Advice(selection.subject, expression.path, f"the selector {why}")
+    yield selection.advice(expression, f"the selector {why}")
 
 
 def _by_logic(selection: Selectors, expression: Expression, program: Program) -> Advice | None:
@@ -165,15 +159,13 @@ def _by_logic(selection: Selectors, expression: Expression, program: Program) ->
     if True not in program.outcomes:
         if _compare_twice(program):
             return None
-        return Advice(
-            selection.subject, expression.path, "no device satisfies this: it is never true, whatever a device has"
-        )
+        return selection.advice(expression, "no device satisfies this: it is never true, whatever a device has")
     if False in program.outcomes:
         return None
     message = "the selector is true for every device"
     if None in program.outcomes:
         message = "the selector excludes no device: it is true wherever it does not fail"
-    return Advice(selection.subject, expression.path, message, help="remove it, or correct it", severity="info")
+    return selection.advice(expression, message, "remove it, or correct it", severity="info")
 
 
 def _compare_twice(*programs: Program) -> bool:
@@ -186,8 +178,7 @@ def _compare_twice(*programs: Program) -> bool:
     return len(set(demands)) < len(demands)
 
 
-def _against_class(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
-    """Findings about values that a class installed by a driver excludes."""
+def _against_class(selection: Selectors, expression: Expression, program: Program) -> Found:
     wanted, request = selection.wanted, selection.request
     if wanted is None or request is None or request.device_class not in classes():
         return
@@ -203,15 +194,9 @@ def _against_class(selection: Selectors, expression: Expression, program: Progra
             said = f"class {request.device_class} has devices of type {', '.join(wanted.types)} only"
         else:
             continue
-        yield Advice(
-            selection.subject,
-            expression.path,
-            f"no device satisfies this: {said}",
-            help=_other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None),
-            offset=found.start,
-            end=found.end,
-            confidence="likely",
-        )
+        help_ = _other_class(wanted.driver, values) or (wanted.driver.dated() if found.lookup else None)
+        message = f"no device satisfies this: {said}"
+        yield selection.advice(expression, message, help_, span=found.span, confidence="likely")
 
 
 def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
@@ -219,7 +204,7 @@ def _other_class(driver: KnownDriver, values: set[str]) -> str | None:
     return f"{driver.name} installs a class for them: {', '.join(fitting)}" if fitting else None
 
 
-def _values(selection: Selectors, expression: Expression, program: Program) -> Iterator[Advice]:
+def _values(selection: Selectors, expression: Expression, program: Program) -> Found:
     """Conditions on one attribute, all of whose values are known, other than the comparisons of DRA719."""
     known = selection.wanted.driver if selection.wanted else None
     if known is None:
@@ -245,12 +230,5 @@ def _holds(condition: Program, known: KnownDriver, name: str, values: tuple[str 
 
 
 def _never(selection: Selectors, expression: Expression, part: Excerpt, why: str, rests: str | None = None) -> Advice:
-    return Advice(
-        selection.subject,
-        expression.path,
-        f"no device satisfies this: {why}",
-        help=rests,
-        offset=part.start,
-        end=part.end,
-        confidence="likely",
-    )
+    message = f"no device satisfies this: {why}"
+    return selection.advice(expression, message, rests, span=part.span, confidence="likely")

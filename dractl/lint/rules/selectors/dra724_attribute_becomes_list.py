@@ -34,12 +34,7 @@ both forms.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; KEP-5491
 """
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Found, Run
 from dractl.lint.published import reads
 
 SEVERITY = "info"
@@ -47,19 +42,16 @@ KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 ALONE = True
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     if not run.target.has("list-attributes"):
         return
     for read in reads(run):
         row = read.row
         for found in read.program.comparisons:
             if row is not None and row.list_with and found.lookup == read.lookup:
-                yield replace(
-                    read.advice(
-                        f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
-                        "DRAListTypeAttributes is on: the comparison then fails",
-                        confidence="possible",
-                    ),
-                    offset=found.start,
-                    end=found.end,
+                yield read.advice(
+                    f"{read.driver.name} publishes {row.name} as a list if configured to and if the feature gate "
+                    "DRAListTypeAttributes is on: the comparison then fails",
+                    confidence="possible",
+                    span=found.span,
                 )

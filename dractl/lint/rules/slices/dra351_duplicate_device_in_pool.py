@@ -39,10 +39,7 @@ devices.
 k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.pools import node_of, pools
 from dractl.validation.violation import Path
 
@@ -50,7 +47,7 @@ SEVERITY = "error"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pool in pools(run):
         first: dict[str, tuple[Manifest, Path]] = {}
         for subject in pool.slices:

@@ -41,17 +41,14 @@ devices.
 k8s.io/dynamic-resource-allocation/structured GatherPools
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.pools import pools
 
 SEVERITY = "error"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for pool in pools(run):
         first = pool.slices[0]
         announced, there = pool.announced, len(pool.slices)

@@ -43,10 +43,7 @@ devices.
 k8s.io/dynamic-resource-allocation/resourceslice/validation.go validatePool
 """
 
-from collections.abc import Iterable, Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.pools import pools
 from dractl.objects import items, mapping, text
 
@@ -54,7 +51,7 @@ SEVERITY = "error"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     # Where the gate is off, the API server drops what devices consume (DRA802); 1.34 looks counters up itself (DRA332).
     if not run.target.has("counters-apart-from-devices") or not run.target.enabled("DRAPartitionableDevices"):
         return
@@ -71,21 +68,14 @@ def check(run: Run) -> Iterator[Advice]:
                     used, path = mapping(item), (*device.path, "consumesCounters", at)
                     name = text(used.get("counterSet"))
                     if name and name not in counters:
-                        message = f"{pool} has no counter set {name}"
-                        yield Advice(
-                            subject, (*path, "counterSet"), message, help=_known("its counter sets are", counters)
-                        )
-                    elif name:
-                        for counter in mapping(used.get("counters")):
-                            if counter not in counters[name]:
-                                yield Advice(
-                                    subject,
-                                    (*path, "counters", counter),
-                                    f"counter set {name} has no counter {counter}",
-                                    help=_known("it has", counters[name]),
-                                    key=True,
-                                )
-
-
-def _known(what: str, names: Iterable[str]) -> str:
-    return f"{what} {', '.join(sorted(names)) or 'none'}"
+                        message, known = f"{pool} has no counter set {name}", ", ".join(sorted(counters)) or "none"
+                        yield Advice(subject, (*path, "counterSet"), message, help=f"its counter sets are {known}")
+                    for counter in mapping(used.get("counters")) if name and name in counters else ():
+                        if counter not in counters[name]:
+                            yield Advice(
+                                subject,
+                                (*path, "counters", counter),
+                                f"counter set {name} has no counter {counter}",
+                                help=f"it has {', '.join(sorted(counters[name])) or 'none'}",
+                                key=True,
+                            )

@@ -41,10 +41,7 @@ once it is allocated on one node, it is in use on the other too and cannot be al
 k8s.io/dynamic-resource-allocation/structured DeviceID; cilium/cilium#48923
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Manifest, Run
+from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.pools import node_of, pools
 
 SEVERITY = "error"
@@ -52,7 +49,7 @@ KINDS = ("ResourceSlice",)
 MAX_SHOWN = 4
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     first: dict[tuple[str, str, str], Manifest] = {}
     path = ("spec", "pool", "name")
     for pool in pools(run):

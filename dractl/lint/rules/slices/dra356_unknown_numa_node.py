@@ -31,17 +31,14 @@ satisfy constraints that they should not.
 KEP-6072
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.objects import mapping
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             for name, value in mapping(device.fields.get("attributes")).items():

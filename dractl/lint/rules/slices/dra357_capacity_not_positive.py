@@ -31,18 +31,14 @@ The API server does not check them. Nothing can be allocated from such a capacit
 kubernetes/kubernetes pkg/apis/resource/validation/validation.go (validateDeviceCapacity) takes any quantity
 """
 
-from collections.abc import Iterator
-
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
-from dractl.model import Quantity
-from dractl.objects import mapping
+from dractl.lint.model import Advice, Found, Run
+from dractl.objects import mapping, quantity
 
 SEVERITY = "warning"
 KINDS = ("ResourceSlice",)
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             capacities = mapping(device.fields.get("capacity"))
@@ -66,7 +62,5 @@ def _value(capacity: object) -> object:
 
 
 def _sign(value: object) -> int:
-    try:
-        return Quantity.parse(value).sign() if isinstance(value, str | int | float) else 0 if value is None else 1
-    except ValueError:
-        return 1  # the decoder says what is wrong
+    amount = quantity(value)
+    return amount.sign() if amount is not None else int(value is not None)  # the decoder says what is wrong

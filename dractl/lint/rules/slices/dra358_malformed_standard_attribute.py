@@ -33,12 +33,10 @@ k8s.io/dynamic-resource-allocation/deviceattribute pci_linux.go and attribute.go
 """
 
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dractl.lint.advice import Advice
-from dractl.lint.model import Run
+from dractl.lint.model import Advice, Found, Run
 from dractl.lint.standard import STANDARD_DOMAIN
 from dractl.objects import mapping
 
@@ -62,7 +60,7 @@ FORMS = {
 }
 
 
-def check(run: Run) -> Iterator[Advice]:
+def check(run: Run) -> Found:
     for subject in run.of("ResourceSlice"):
         for device in subject.devices:
             attributes = mapping(device.fields.get("attributes"))
