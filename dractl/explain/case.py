@@ -10,9 +10,8 @@ from dractl.allocation import CLAIM_NAME, DeviceID
 from dractl.allocation.survey import Survey
 from dractl.cluster.devices import Devices
 from dractl.cluster.state import ClusterState, Key
-from dractl.explain.answer import Reason
+from dractl.explain.answer import Reason, reason_of
 from dractl.explain.ask import Question
-from dractl.explain.shown import reason_of
 from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
 from dractl.reasons.base import Cause
 from dractl.reasons.limits import drivers_named

@@ -16,8 +16,7 @@ from dractl.explain.case import Case
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import NodeFindings, everywhere
-from dractl.explain.diagnosis import Diagnosis
-from dractl.explain.rank import dominates, wanted_nodes
+from dractl.explain.rank import Diagnosis, dominates, wanted_nodes
 from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.reasons.base import STOPPED, Cause

@@ -10,11 +10,10 @@ from dractl.cluster.devices import Devices, ready_devices, result_device
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
-from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject
+from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject, reason_of
 from dractl.explain.ask import Question
-from dractl.explain.diagnose.pools import unusable as unusable_pool
+from dractl.explain.diagnose.faults import unusable as unusable_pool
 from dractl.explain.selectors import text_of
-from dractl.explain.shown import reason_of
 from dractl.explain.unread import blind_to, both
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
 from dractl.reasons.base import Cause

@@ -11,9 +11,8 @@ from dractl.allocation.survey import RequestSurvey, Survey
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.case import Case
-from dractl.explain.diagnose.faults import fatal
+from dractl.explain.diagnose.faults import fatal, unusable
 from dractl.explain.diagnose.pods import failure_text
-from dractl.explain.diagnose.pools import unusable
 from dractl.explain.diagnose.requests import alone, of_stage
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole

@@ -8,8 +8,7 @@ from dractl.allocation import DeviceID, effective_taint_rules
 from dractl.allocation.survey import RequestSurvey, Stage, Survey
 from dractl.explain import selectors
 from dractl.explain.case import Case
-from dractl.explain.diagnose.faults import nodes_of, of_fault
-from dractl.explain.diagnose.pools import unusable
+from dractl.explain.diagnose.faults import nodes_of, of_fault, unusable
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.nearest import nearest
 from dractl.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,10 +14,11 @@ from dractl.cluster.workloads import WORKLOADS
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.preference import Preference
 from dractl.objects import Claim, Constraint, Request
+from dractl.reasons.base import Cause
 from dractl.reasons.scheduling import Mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from dractl.explain.fixes.owners import Owners
     from dractl.model.names import RequestRef
     from dractl.objects import Raw
-    from dractl.reasons.base import Cause
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
     from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -328,3 +329,48 @@ class Written(Struct, Generic[Part], frozen=True):
     def remove(self, *field: str | int) -> Patch:
         """A patch that removes a field."""
         return Patch(self.target, ({"op": "remove", "path": pointer(*self.part.path, *field)},))
+
+
+# -- the makers of fixes, and the causes that they are for; importing a module registers its makers --
+
+ForCause = Callable[[FixProblem, Any], Iterator[Candidate]]
+Once = Callable[[FixProblem], Iterator[Candidate]]
+
+
+F = TypeVar("F", bound="ForCause")
+G = TypeVar("G", bound="Once")
+
+_BY_CAUSE: list[tuple[tuple[type[Cause], ...], ForCause]] = []
+_ONCE: list[tuple[tuple[type[Cause], ...], Once]] = []
+
+
+def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
+    """Registers a maker that is called with the problem and each cause of these classes."""
+
+    def register(maker: F) -> F:
+        _BY_CAUSE.append((causes, maker))
+        return maker
+
+    return register
+
+
+def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
+    """Registers a maker that is called once if any cause is of these classes: it looks at all claims, nodes or surveys
+    together."""
+
+    def register(maker: G) -> G:
+        _ONCE.append((causes, maker))
+        return maker
+
+    return register
+
+
+def candidates(problem: FixProblem) -> Iterator[Candidate]:
+    """Every candidate for the causes of a problem."""
+    for classes, once in _ONCE:
+        if any(isinstance(cause, classes) for cause in problem.causes):
+            yield from once(problem)
+    for classes, maker in _BY_CAUSE:
+        for cause in problem.causes:
+            if isinstance(cause, classes):
+                yield from maker(problem, cause)

@@ -10,10 +10,9 @@ from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_once_for
 from dractl.model.names import RequestRef
 from dractl.objects import items, selectors_of
 from dractl.reasons.base import Cause

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, fix_for
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for
 from dractl.reasons.gangs import GangIncomplete, GangTooSmall
 
 if TYPE_CHECKING:

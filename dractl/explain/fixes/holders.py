@@ -7,10 +7,9 @@ from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.edits import put, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.amounts import NotEnoughTogether
 from dractl.reasons.base import Cause, Held
 from dractl.reasons.capacity import CountersShort

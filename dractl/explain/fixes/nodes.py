@@ -7,10 +7,18 @@ from typing import Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+    joint,
+    own_first,
+)
 from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
 from dractl.objects import Raw

@@ -6,10 +6,9 @@ from dractl.capacity.binding import bound
 from dractl.cluster.changes import Change, Delete, Patch, apply
 from dractl.cluster.state import Key, at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.requests import equal
 from dractl.model.names import RequestRef
 from dractl.reasons.amounts import NotEnoughTogether

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_for, fix_once_for
 from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.names import RequestRef
 from dractl.objects import Request

@@ -9,12 +9,11 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, 
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, deletion_rank, owned_pods, workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import cheaper
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for
 from dractl.explain.fixes.settings import recreated
 from dractl.reasons.between import EvictionLoop, OldTemplate
 from dractl.reasons.claims import ClaimMissing

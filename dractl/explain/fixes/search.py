@@ -17,11 +17,19 @@ from dractl.cluster.state import GROUPS
 from dractl.explain.answer import Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import (
+    SUCH,
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    candidates as candidates_for,
+    joint,
+    own_first,
+)
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
 from dractl.model import Target

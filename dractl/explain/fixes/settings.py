@@ -6,10 +6,9 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 from dractl.reasons.base import Cause
 from dractl.reasons.binding import BindingPending

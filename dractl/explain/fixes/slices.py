@@ -10,10 +10,9 @@ from dractl.allocation.survey import RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, remove
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for
 from dractl.model import Quantity
 from dractl.objects import newest, slice_of
 from dractl.reasons.between import DriverAbsent, UnknownNodes
