@@ -55,12 +55,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
                 "claim-unused",
                 f"claim {name} holds {devices}, and no pod uses it",
                 (f"ResourceClaim/{name}",),
-                (
-                    NextStep(
-                        "delete the claim if nobody needs it",
-                        command("kubectl delete resourceclaim {} -n {}", key[1], key[0]),
-                    ),
-                ),
+                (NextStep("delete the claim if nobody needs it", _delete(key)),),
             )
         else:
             yield from _ended_users(state, key, users, devices)
@@ -154,7 +149,6 @@ def _unhealthy(state: ClusterState) -> Iterator[Problem]:
 
 
 def _claim_called(state: ClusterState, pod: Raw, name: str) -> Raw | None:
-    """The claim of a pod by its name in the pod."""
     made = {
         text_at(s, "name"): text_at(s, "resourceClaimName") for s in maps_at(pod, "status", "resourceClaimStatuses")
     }

@@ -144,7 +144,6 @@ def is_left_over(state: ClusterState, holder: Holder) -> bool:
 
 
 def _results(claim: Raw | None) -> list[Raw]:
-    """The results of a claim, except those with adminAccess."""
     results = maps_at(claim, "status", "allocation", "devices", "results")
     return [result for result in results if result.get("adminAccess") is not True]
 
@@ -155,7 +154,6 @@ def _pool(result: Raw) -> PoolName:
 
 
 def result_device(result: Raw) -> DeviceID:
-    """The device of one allocation result."""
     return DeviceID(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
 
 

@@ -188,7 +188,6 @@ def _written(errors: IO[bytes]) -> str:
 
 
 def _lines(errors: str) -> list[str]:
-    """The lines that are no log."""
     return [line.strip() for line in errors.splitlines() if line.strip() and not _LOG.match(line)]
 
 

@@ -166,7 +166,6 @@ class ClusterState:
         return self._claims_of_pods.get(pod, ())
 
     def events_of(self, about: Key) -> Sequence[Mapping[str, Any]]:
-        """The events about objects of this namespace and name, whatever their kind."""
         if self._events_of is None:
             self._events_of = _events_by_object(self.all("Event"))
         return self._events_of.get(about, ())

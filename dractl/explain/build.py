@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from dractl.alignment import Alignment
 from dractl.allocation import Features, Survey
 from dractl.cluster.devices import Devices
-from dractl.cluster.idle import idle
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import ClusterState, Key, maps_at, text_at
+from dractl.cluster.workloads import idle
 from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject, reason_of
 from dractl.explain.around import inventory
 from dractl.explain.ask import CLAIMS, Question

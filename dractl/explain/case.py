@@ -49,12 +49,10 @@ class Case(Struct, frozen=True):
 
     @property
     def state(self) -> ClusterState:
-        """The cluster."""
         return self.scheduler.state
 
     @property
     def own(self) -> set[Key]:
-        """The keys of the subject's claims."""
         return {claim.key for claim in self.claims.values()}
 
     @property
@@ -121,16 +119,6 @@ class Case(Struct, frozen=True):
         found = self.devices.get(device)
         program = self.scheduler.compile(expression)
         return found is not None and program.ok and program.evaluate(device.driver, found) is True
-
-    def capacities(self, device: DeviceID) -> list[str]:
-        """The full names of a device's capacities."""
-        found = self.devices.get(device)
-        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.capacity]
-
-    def attributes(self, device: DeviceID) -> list[str]:
-        """The full names of a device's attributes."""
-        found = self.devices.get(device)
-        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.attributes]
 
     def policy(self, device: DeviceID, capacity: str) -> CapacityRequestPolicy | None:
         """The request policy of a device's capacity."""

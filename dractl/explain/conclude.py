@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Exhausted, Features
-from dractl.cluster.idle import idle
 from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import list_at, map_at, text_at
+from dractl.cluster.workloads import idle
 from dractl.explain import placed
 from dractl.explain.answer import FITS, Verdict
 from dractl.explain.case import Case
@@ -80,7 +80,6 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
 
 
 def of_attempt(diagnosis: Diagnosis) -> Conclusion:
-    """Conclusion from the scheduling attempt alone."""
     attempt, ranked = diagnosis.case.attempt, diagnosis.ranked
     notes = tuple(_search_notes(diagnosis.case))
     return Conclusion(_verdict(attempt), _headline(diagnosis), ranked, attempt.message, notes, ranked)
@@ -272,7 +271,6 @@ def _leaving(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that its workload cannot create; None for others."""
     refused = pods.not_created(case)
     if refused is None:
         return None
@@ -291,7 +289,6 @@ def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that names another scheduler; None for others."""
     scheduler = scheduler_name(case.question.value)
     if scheduler == DEFAULT_SCHEDULER:
         return None
@@ -315,7 +312,6 @@ def _binding(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that waits for its group; None for others."""
     case, group = diagnosis.case, diagnosis.group
     if not group.causes or not (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
         return None
@@ -326,7 +322,6 @@ def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None
 
 
 def _message(case: Case) -> str | None:
-    """The message of the pod's condition."""
     return text_at(pods.condition_of(case.question.value), "message") or None
 
 

@@ -75,7 +75,6 @@ class Explainer:
         return self._about(inquire.inquiry_of(self.state, question, attempt))
 
     def _node(self, question: Question) -> Explanation:
-        """The answer about a node: its devices, and what hangs there."""
         name = question.key[1]
         return inventory.node(
             self.scheduler,
@@ -87,7 +86,6 @@ class Explainer:
         )
 
     def _about(self, inquiry: Inquiry) -> Explanation:
-        """The answer about a pod, a claim or a template."""
         if inquiry.waits:
             attempted = inquire.attempted(self.scheduler, inquiry)
             released = inquire.released(self.scheduler, inquiry, attempted)
@@ -132,7 +130,6 @@ class Explainer:
         return conclusion, parts
 
     def _waiting(self, attempted: Attempted) -> tuple[Conclusion, Parts]:
-        """The answer about a subject that waits."""
         diagnosis = self._diagnosed(attempted)
         conclusion = conclude(diagnosis)
         fixes = self._fixes(diagnosis, conclusion)

@@ -43,7 +43,6 @@ class Diagnosis(Struct, frozen=True):
 
 
 def diagnose(attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_node: bool = False) -> Diagnosis:
-    """The diagnosis of a case."""
     own = diagnosis_of(attempted, case)
     spans = attempted.decided and not own.of_claim
     behind = spanning(case, own.found, own.ranked) if spans else ()
@@ -51,7 +50,6 @@ def diagnose(attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_nod
 
 
 def diagnosis_of(attempted: Attempted, case: Case) -> Diagnosis:
-    """The diagnosis of the attempt alone."""
     found = tuple(findings(case))
     return Diagnosis(attempted, case, found, ranked_causes(case, found) if attempted.decided else ())
 

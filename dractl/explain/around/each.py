@@ -177,15 +177,12 @@ def _likeness(state: ClusterState, question: Question) -> Hashable:
         deleted = text_at(claim, "metadata", "deletionTimestamp")
         claims.append((claim is None, bool(deleted), repr(at(claim, "spec")), repr(reference)))
     spec = {key: value for key, value in map_at(pod, "spec").items() if key not in _OF_ONE}
-    own = _LABELS if _looks_at_pods(spec) else (*_LABELS, *_LABELS_OF_PARTS)
+    near = map_at(spec, "affinity")
+    by_labels = near.get("podAffinity") or near.get("podAntiAffinity") or spec.get("topologySpreadConstraints")
+    own = _LABELS if by_labels else (*_LABELS, *_LABELS_OF_PARTS)
     labels = {key: value for key, value in map_at(pod, "metadata", "labels").items() if key not in own}
     tried = any(condition.get("type") == "PodScheduled" for condition in maps_at(pod, "status", "conditions"))
     return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), tried)
-
-
-def _looks_at_pods(spec: Raw) -> bool:
-    affinity = map_at(spec, "affinity")
-    return bool(affinity.get("podAffinity") or affinity.get("podAntiAffinity") or spec.get("topologySpreadConstraints"))
 
 
 # -- how many of the waiting pods each fix lets start, all of them together: each is proven for one pod alone --

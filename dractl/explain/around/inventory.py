@@ -20,6 +20,7 @@ from dractl.reasons.base import Cause
 from dractl.reasons.headline import Headline
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, Scope, held_by
+from dractl.reasons.refusals import taint_text
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import Cordoned
 
@@ -195,9 +196,7 @@ def _status(
     devices: Devices, identity: DeviceID, device: Device, pool: PoolSurvey | None, lost: str | None
 ) -> DeviceStatus:
     holders = devices.holders([identity])
-    taints = tuple(
-        f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in device.taints if t.effect not in _HARMLESS
-    )
+    taints = tuple(taint_text(taint) for taint in device.taints if taint.effect not in _HARMLESS)
     if holders:
         return DeviceStatus(str(identity), "held", holders, taints)
     if pool is not None:

@@ -265,5 +265,4 @@ def _text(requirement: NodeSelectorRequirement) -> str:
 
 
 def with_needed(labels: Labels, needed: Iterable[Needed]) -> dict[str, str]:
-    """The labels of a node that has what is needed."""
     return {**labels, **{each.key: each.value for each in needed if each.value is not None}}

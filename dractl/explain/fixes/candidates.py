@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import Enum, auto
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec import Struct
 from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
-from dractl.explain.fixes.edits import put
+from dractl.explain.fixes.edits import Operation, put
 from dractl.explain.fixes.preference import Preference
 from dractl.objects import Claim, Constraint, Request
 from dractl.reasons.base import Cause
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dractl.allocation import Features
     from dractl.allocation.survey import RequestSurvey
     from dractl.cluster.changes import Change
-    from dractl.cluster.devices import Devices
     from dractl.cluster.state import ClusterState
     from dractl.explain.ask import Question
     from dractl.explain.case import Case
@@ -32,52 +31,19 @@ if TYPE_CHECKING:
     from dractl.objects import Raw
     from dractl.scheduler.attempt import Scheduler
     from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
+    from dractl.scheduler.verdict import NodeVerdict
 
 
 SUCH = "if such devices will do"  # the effect of asking for something else
 
 
-class Topic(Enum):
-    """The subject of a fix."""
-
-    AFFINITY = auto()
-    ALL_MODE = auto()
-    AMOUNT = auto()
-    CAPACITY = auto()
-    CLAIM = auto()
-    CLASS = auto()
-    CONSTRAINT = auto()
-    CONSUMER = auto()
-    COUNT = auto()
-    CREATION = auto()
-    DEVICE = auto()
-    ENDING = auto()
-    ENDINGS = auto()
-    EXTENDED = auto()
-    GANG = auto()
-    GATE = auto()
-    GATES = auto()
-    LABEL = auto()
-    NAME = auto()
-    NAMESPACE = auto()
-    NODE = auto()
-    NODE_NAME = auto()
-    POD = auto()
-    POOL = auto()
-    PORT = auto()
-    QUOTA = auto()
-    RELEASE = auto()
-    ROLLOUT = auto()
-    RULE = auto()
-    SCHEDULER = auto()
-    SELECTOR = auto()
-    SHARING = auto()
-    SPREAD = auto()
-    TAINT = auto()
-    TOGETHER = auto()
-    TOLERATION = auto()
-    WAIT = auto()
+# What a fix is about.
+Topic = Enum(
+    "Topic",
+    "AFFINITY ALL_MODE AMOUNT CAPACITY CLAIM CLASS CONSTRAINT CONSUMER COUNT CREATION DEVICE ENDING "
+    "ENDINGS EXTENDED GANG GATE GATES LABEL NAME NAMESPACE NODE NODE_NAME POD POOL PORT QUOTA RELEASE "
+    "ROLLOUT RULE SCHEDULER SELECTOR SHARING SPREAD TAINT TOGETHER TOLERATION WAIT",
+)
 
 
 class FixSlot(Struct, frozen=True):
@@ -149,7 +115,6 @@ class Candidate(Struct, frozen=True):
 
 
 def touches(change: Change) -> int:
-    """The extent of a change."""
     match change:
         case Patch(target):
             return _TOUCHES.get(parse_target(target)[0], SETTING)
@@ -224,27 +189,14 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def question(self) -> Question:
-        """The question."""
         return self.case.question
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler of the cluster as it is."""
         return self.case.scheduler
 
     @property
-    def attempt(self) -> Attempt:
-        """The scheduler's verdict."""
-        return self.case.attempt
-
-    @property
-    def devices(self) -> Devices:
-        """The devices of the cluster."""
-        return self.case.devices
-
-    @property
     def state(self) -> ClusterState:
-        """The cluster."""
         return self.case.state if self.group is None else self.group.state
 
     @property
@@ -254,7 +206,6 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def claims(self) -> tuple[PodClaim, ...]:
-        """The claims of the subject."""
         return tuple(self.case.claims.values())
 
     @property
@@ -272,10 +223,14 @@ class FixProblem(Struct, frozen=True):
         """The subject's name as a target of changes."""
         return "/".join(("Pod", *self.question.key))
 
+    def patch(self, *operations: Operation) -> Patch:
+        """A patch of the subject."""
+        return Patch(self.target, operations)
+
     def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
         """Every request on every surveyed node that cannot allocate."""
         surveys = self.case.refusing
-        for verdict in self.attempt.nodes:
+        for verdict in self.case.attempt.nodes:
             survey = surveys.get(verdict.name)
             for request in survey.requests if survey else ():
                 yield verdict, request

@@ -116,11 +116,11 @@ def _edits(problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: b
         if meant and not any(found.error for found in problem.case.evaluated(part.text, lost)):
             yield from _instead(problem, text, part, lost)
             continue
-        wrong = selectors.misfit(problem.devices, part.text, lost)
+        wrong = selectors.misfit(problem.case.devices, part.text, lost)
         if wrong.nearest and wrong.reference is not None:
             title = f"change {wrong.reference.full_name} to {wrong.nearest}"
             yield Rewrite(title, renamed(text, wrong.reference, wrong.nearest), corrects=True)
-        for edit in corrections(problem.devices, part.text, lost):
+        for edit in corrections(problem.case.devices, part.text, lost):
             yield edit.within(text, part)
         rest = _without(text, part)
         if rest is not None:
@@ -132,7 +132,7 @@ def _instead(problem: FixProblem, text: str, part: Excerpt, lost: Sequence[Devic
     """Other devices than those meant: not of another type, which are no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
-    for edit in corrections(problem.devices, part.text, lost):
+    for edit in corrections(problem.case.devices, part.text, lost):
         other = edit if not edit.corrects else replace(edit, preference=Preference.ADAPT, corrects=False)
         yield other.within(text, part)
 

@@ -50,7 +50,7 @@ def _renamed(problem: FixProblem, resource: str, name: str) -> Iterator[Candidat
         same = _vendor(resource) == _vendor(name) or resource.startswith(_OF_CLASS)
         yield Candidate(
             f"change extended resource {resource} to {name}",
-            (Patch(problem.target, tuple(operations)),),
+            (problem.patch(*operations),),
             FixSlot(Topic.NAME, resource),
             Preference.CORRECT if same else Preference.ADAPT,
             effect="" if same else SUCH,
@@ -75,7 +75,7 @@ def _removed(problem: FixProblem, resource: str) -> Iterator[Candidate]:
     if operations:
         yield Candidate(
             f"remove {resource} from the limits of the pod's containers",
-            (Patch(problem.target, operations),),
+            (problem.patch(*operations),),
             FixSlot(Topic.EXTENDED, resource),
             Preference.CORRECT,
             effect="the pod's claims give it its devices",
@@ -101,7 +101,7 @@ def less(problem: FixProblem) -> Iterator[Candidate]:
                 operations = tuple(replace(path, str(left)) for path in paths if at(problem.pod, *path) is not None)
                 yield Candidate(
                     f"lower {resource} from {amount} to {left}",
-                    (Patch(problem.target, operations),),
+                    (problem.patch(*operations),),
                     FixSlot(Topic.AMOUNT, resource),
                     Preference.LESS,
                     degree=amount - left,

@@ -106,7 +106,6 @@ class Owners:
         )
 
     def _of_bare(self, pods: Sequence[str]) -> str:
-        """What is lost with pods that have no controller."""
         if len(pods) > 1:
             return "nothing re-creates them"
         (value,) = (self.state.get("Pod", key_of(name)) for name in pods)

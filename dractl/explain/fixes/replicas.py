@@ -84,7 +84,6 @@ def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _ordinal(pod: str) -> int | None:
-    """The number at the end of the name of a StatefulSet's pod."""
     number = pod.rpartition("-")[2]
     return int(number) if number.isdecimal() else None
 

@@ -78,7 +78,7 @@ def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
                 (patch,),
                 FixSlot(Topic.CLAIM, repr(path)),
                 Preference.CORRECT,
-                tried=(patch, Delete("/".join(("Pod", *problem.question.key)))),
+                tried=(patch, Delete(problem.target)),
                 corrects=True,
             )
 
