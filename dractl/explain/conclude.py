@@ -16,7 +16,7 @@ from dractl.explain.case import Case
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import NodeFindings, everywhere
-from dractl.explain.rank import Diagnosis, dominates, wanted_nodes
+from dractl.explain.rank import Diagnosis, dominates, ruled_out
 from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.reasons.base import STOPPED, Cause
@@ -125,7 +125,8 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     which = ""
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
-        which = f": {alike} are like {node}" if dominates(ranked[0], wanted_nodes(case)) else f": nearest is {node}"
+        many = dominates(ranked[0], total - len(ruled_out(case)))
+        which = f": {alike} are like {node}" if many else f": nearest is {node}"
     return Headline(f"fits on none of {total} nodes{which}", why)
 
 

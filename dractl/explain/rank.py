@@ -136,11 +136,6 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
 
 
-def wanted_nodes(case: Case) -> int:
-    """The number of nodes that the pod itself does not rule out; of all, if it rules out each of them."""
-    return len(case.attempt.nodes) - len(ruled_out(case))
-
-
 def ruled_out(case: Case) -> set[str]:
     """The nodes that the pod itself rules out; none if those are all."""
     verdicts = case.attempt.nodes

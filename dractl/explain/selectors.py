@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dractl.allocation import DeviceID
-from dractl.cel import reading
+from dractl.cel import Program, reading
 from dractl.cel.lookups import Lookup
-from dractl.cel.program import Program
 from dractl.cluster.devices import Devices
 from dractl.model.nearest import nearest
 from dractl.reasons.misfits import Misfit

@@ -141,8 +141,7 @@ def _of(finding: Finding, state: ClusterState, driver: str) -> str | None:
     if driver and all(name.startswith("Node/") for name in names):
         names = tuple(runs(driver, (value for kind in state.kinds for value in state.all(kind).values())))
     found = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(list(found)[:_SHOWN]) + more or None
+    return _some(list(found)) or None
 
 
 def _owner(named: str, state: ClusterState) -> str:

@@ -27,25 +27,12 @@ from dractl.scheduler.rejection import Cordoned
 _MOST = 8  # pods that are named
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
 # A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
+_WISH = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1, "tolerations": [{"operator": "Exists"}]}
 _ANY = {
     "apiVersion": "resource.k8s.io/v1",
     "kind": "ResourceClaim",
     "metadata": {"name": "any", "namespace": "any"},
-    "spec": {
-        "devices": {
-            "requests": [
-                {
-                    "name": "any",
-                    "exactly": {
-                        "deviceClassName": "any",
-                        "allocationMode": "ExactCount",
-                        "count": 1,
-                        "tolerations": [{"operator": "Exists"}],
-                    },
-                }
-            ]
-        }
-    },
+    "spec": {"devices": {"requests": [{"name": "any", "exactly": _WISH}]}},
 }
 _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
 

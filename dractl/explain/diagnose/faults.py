@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dractl.allocation import DeviceID, Fatal, Fault
-from dractl.allocation.survey import PoolSurvey, RequestSurvey, Survey
+from dractl.allocation import DeviceID, Fatal, Fault, PoolSurvey, RequestSurvey, Survey
 from dractl.explain import selectors
 from dractl.explain.case import Case
 from dractl.model import RequestRef

@@ -6,8 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, is_extended
-from dractl.allocation.survey import RequestSurvey, Survey
+from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, RequestSurvey, Survey, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.case import Case

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dractl.allocation import DeviceID, effective_taint_rules
-from dractl.allocation.survey import RequestSurvey, Stage, Survey
+from dractl.allocation import DeviceID, RequestSurvey, Stage, Survey, effective_taint_rules
 from dractl.explain import selectors
 from dractl.explain.case import Case
 from dractl.explain.diagnose.faults import nodes_of, of_fault, unusable
@@ -188,7 +187,8 @@ def _in_use(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Caus
     }
     if request.mode == "All":
         return AllNeedsFree(**held, taken=len(lost))
-    if all(set(case.devices.claims_of(device)) <= case.own for device in lost):
+    own = {claim.key for claim in case.claims.values()}
+    if all(own.issuperset(case.devices.claims_of(device)) for device in lost):
         return DeviceInUseSamePod(**held, of=free + len(lost))
     return DeviceInUse(**held, of=free + len(lost))
 

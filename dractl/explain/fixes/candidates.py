@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.state import maps_at, text_at
+from dractl.allocation import Features, RequestSurvey
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
+from dractl.explain.ask import Question
+from dractl.explain.case import Case
 from dractl.explain.fixes.edits import Operation, put
+from dractl.explain.fixes.owners import Owners
 from dractl.explain.fixes.preference import Preference
-from dractl.objects import Claim, Constraint, Request
+from dractl.model.names import RequestRef
+from dractl.objects import Claim, Constraint, Raw, Request
 from dractl.reasons.base import Cause
 from dractl.reasons.scheduling import Mixed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dractl.allocation import Features
-    from dractl.allocation.survey import RequestSurvey
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.ask import Question
-    from dractl.explain.case import Case
-    from dractl.explain.fixes.owners import Owners
-    from dractl.model.names import RequestRef
-    from dractl.objects import Raw
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.verdict import NodeVerdict
-
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.verdict import NodeVerdict
 
 SUCH = "if such devices will do"  # the effect of asking for something else
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.diagnose.together import matching
+from dractl.explain.diagnose.together import matching_devices
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_for, fix_once_for
 from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
@@ -83,7 +83,7 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
             continue
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
             domain, _, name = attribute.partition("/")
-            values = [problem.case.devices.attribute(device, attribute) for device in matching(survey)]
+            values = [problem.case.devices.attribute(device, attribute) for device in matching_devices(survey)]
             if not values or any(v is None or v.type not in ("int", "string") for v in values):
                 continue
             there = Counter(v.value for v in values if v is not None)

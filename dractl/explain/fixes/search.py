@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target
+from dractl.allocation import DeviceID
+from dractl.cluster.changes import Change, Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.managers import manager
 from dractl.cluster.paste import NextStep
-from dractl.cluster.state import GROUPS
-from dractl.explain.answer import Fix
+from dractl.cluster.state import GROUPS, ClusterState
+from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
 from dractl.explain.fixes.candidates import (
@@ -31,25 +33,17 @@ from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
-from dractl.model import Target
+from dractl.model import DeviceTaint, Target
 from dractl.reasons.gangs import PodGroupMissing
 from dractl.reasons.limits import ClassMissing
 from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.verdict import Attempt
 from dractl.world.admission import refusal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+Explain = Callable[[ClusterState, Question, int], Explanation]
 
-    from dractl.allocation import DeviceID
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.answer import Explanation
-    from dractl.model import DeviceTaint
-    from dractl.scheduler.verdict import Attempt
-
-    Explain = Callable[[ClusterState, Question, int], Explanation]
 
 _SELECTOR = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _TRIALS = 64

@@ -28,14 +28,14 @@ def next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
     """Nothing to change: the scheduler has to try again."""
     if cause.leaving:
         title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
-        yield _again(title, "the scheduler tries again then")
-        return
-    if cause.unbound:
+        effect = "the scheduler tries again then"
+    elif cause.unbound:
         title = f"wait until {', '.join(cause.unbound[:3])} on {cause.nodes[0]} is bound"
-        yield _again(title, "if nothing happens for ten minutes the scheduler chooses again: see its events")
-        return
-    title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
-    yield _again(title, "if nothing happens: is kube-scheduler running?")
+        effect = "if nothing happens for ten minutes the scheduler chooses again: see its events"
+    else:
+        title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
+        effect = "if nothing happens: is kube-scheduler running?"
+    yield _again(title, effect)
 
 
 @fix_for(BindingPending)

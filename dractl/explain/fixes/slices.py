@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault
-from dractl.allocation.survey import RequestSurvey
+from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault, RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
