@@ -56,6 +56,7 @@ def stranded(fit: Fit, scheduler: Scheduler, say: Callable[[str], str]) -> tuple
 
 
 def _moved(device: DeviceID, pools: Mapping[Pool, Pool]) -> DeviceID:
+    """The device of another node that corresponds to one."""
     driver, pool = pools.get((device.driver, device.pool), (device.driver, device.pool))
     return DeviceID(driver, pool, device.device)
 

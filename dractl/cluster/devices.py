@@ -154,6 +154,7 @@ def _pool(result: Raw) -> PoolName:
 
 
 def result_device(result: Raw) -> DeviceID:
+    """The device of one allocation result."""
     return DeviceID(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
 
 

@@ -82,7 +82,9 @@ def before_release(release: str, findings: Iterable[Finding], nodes: Iterable[Ma
     """Before the control plane becomes a release: what breaks is changed, and no kubelet is too old for it.
     Kubelets follow."""
     yield from _changes(findings)
-    old = sorted(text_at(node, "metadata", "name") for node in nodes if _too_old(node, release))
+    oldest = int(release.partition(".")[2]) - _SKEW
+    kubelets = ((text_at(node, "metadata", "name"), _minor(node)) for node in nodes)
+    old = sorted(name for name, minor in kubelets if minor is not None and minor < oldest)
     if old:
         yield f"upgrade the kubelets of {_some(old)}: they may be at most {_SKEW} releases older than {release}"
 
@@ -111,11 +113,6 @@ def _changes(findings: Iterable[Finding]) -> Iterator[str]:
     broken = sorted({each for one in findings if one.level == "breaks" for each in one.objects})
     if broken:
         yield f"change {_some(broken)}"
-
-
-def _too_old(node: Mapping[str, Any], release: str) -> bool:
-    minor = _minor(node)
-    return minor is not None and minor < int(release.partition(".")[2]) - _SKEW
 
 
 def _minor(node: Mapping[str, Any]) -> int | None:
