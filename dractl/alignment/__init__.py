@@ -5,8 +5,7 @@ Aligner(scheduler).of_claims(claims, node)      # one Alignment for each two kin
 """
 
 from dractl.alignment.across import Across, across
-from dractl.alignment.aligner import Aligner
-from dractl.alignment.fleet import Use, uses
+from dractl.alignment.aligner import Aligner, Use, uses
 from dractl.alignment.quality import Alignment, Pair, share
 
 __all__ = ["Across", "Aligner", "Alignment", "Pair", "Use", "across", "share", "uses"]

@@ -1,9 +1,10 @@
 """The alignment of claims that are allocated in a cluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment.best import Best, Choices, Grid, TooMany, taken
@@ -14,7 +15,8 @@ from dractl.alignment.quality import Alignment, Improvement, Pair, counted, leve
 from dractl.allocation import AllocatedState, Allocator, DeviceID
 from dractl.allocation.faults import AttemptFailed
 from dractl.cluster.devices import Devices, result_device
-from dractl.cluster.state import maps_at, text_at
+from dractl.cluster.pods import ended
+from dractl.cluster.state import ClusterState, Key, map_at, maps_at, text_at
 from dractl.model import Node, ResourceClaim
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
@@ -251,7 +253,6 @@ class Aligner:
         return None
 
     def _first(self, allocator: Allocator, node: str, claims: Sequence[ResourceClaim]) -> list[DeviceID] | None:
-        """The devices that the scheduler chooses."""
         results = getattr(allocator.allocate(self._node(node), claims), "results", None)
         if results is None:
             return None
@@ -293,7 +294,6 @@ def _allocated(claims: Sequence[Raw]) -> list[DeviceID]:
 
 
 def _requests(claim: ResourceClaim) -> list[str]:
-    """The full names of the requests and alternatives that have devices."""
     allocation = claim.status.allocation if claim.status is not None else None
     return [result.request for result in allocation.devices.results] if allocation is not None else []
 
@@ -311,3 +311,54 @@ def _asking(found: Alignment, claims: Sequence[Raw]) -> tuple[int | None, list[l
                     asking.add(number)
                     names[side].setdefault(text_at(result, "request").partition("/")[0])
     return asking.pop() if len(asking) == 1 else None, [list(those) for those in names]
+
+
+# -- everything that is allocated in a cluster, the worst first --
+
+
+class Use(Struct, frozen=True):
+    """The alignments of the devices that a pod uses, or that a claim without a pod holds. Names are
+    ``namespace/name``."""
+
+    pod: str | None
+    claims: tuple[str, ...]
+    node: str | None
+    alignments: tuple[Alignment, ...]
+
+    @property
+    def share(self) -> float | None:
+        """The part of the best in all pairs together, at least; None if that of some pairs is not known."""
+        counted = [(a.share, len(a.pairs)) for a in self.alignments]
+        if any(part is None or not pairs for part, pairs in counted):
+            return None
+        return sum(part[0] * pairs for part, pairs in counted if part) / sum(pairs for _, pairs in counted)
+
+
+def uses(scheduler: Scheduler, tell: Callable[[str], None] = lambda _: None) -> tuple[Use, ...]:
+    """Everything with at least one pair of devices, the smallest share of the best first, unknown ones last."""
+    aligner = Aligner(scheduler)
+    found = []
+    for number, (pod, keys, claims) in enumerate(_by_pod(scheduler.state)):
+        if number % 100 == 99:
+            tell(f"comparing allocations ({number + 1})")
+        node = None if pod is None else text_at(pod[1], "spec", "nodeName") or None
+        alignments = aligner.of_claims(claims, node)
+        if alignments:
+            where = node if node is not None else aligner.node_of(claims)
+            names = tuple("/".join(key) for key in keys)
+            found.append(Use(None if pod is None else "/".join(pod[0]), names, where, alignments))
+    return tuple(sorted(found, key=lambda use: (use.share is None, use.share or 0, use.pod or "", use.claims)))
+
+
+def _by_pod(state: ClusterState) -> Iterator[tuple[tuple[Key, Raw] | None, list[Key], list[Raw]]]:
+    """Allocated claims by the pod that uses them; a claim that several pods use with each of them."""
+    left = {key: claim for key, claim in state.all("ResourceClaim").items() if map_at(claim, "status", "allocation")}
+    alone = dict(left)
+    for key, pod in state.all("Pod").items():
+        keys = [claim for claim in state.claims_of_pod(key) if claim in left]
+        if keys and not ended(pod):
+            for claim in keys:
+                alone.pop(claim, None)
+            yield (key, pod), keys, [left[claim] for claim in keys]
+    for claim, value in alone.items():
+        yield None, [claim], [value]

@@ -239,7 +239,6 @@ class Choices:
         return [self._by_place(self.problem.slots[number]) for number in self.slots]
 
     def _by_place(self, slot: Slot) -> dict[int, int]:
-        """The devices that a request may get, by place."""
         free = slot.selectable & ~slot.refused & ~slot.tainted & ~slot.faults
         if not slot.admin:
             free &= ~self.problem.held

@@ -55,12 +55,11 @@ def aligned(found: Fit, features: Features, tell: Callable[[str], None] = lambda
     if not alignments:
         return Aligned(first, possible=first)
     tell("looking for aligned choices")
-    possible = _possible(found, features, example, alignments)
-    result = Aligned(first, possible=possible)
+    result = Aligned(first, possible=_possible(found, features, example, alignments))
     if not result.missed or len(example) != 1:
         return result
     for constraint, claim in candidates(example[0], after.requests(alignments[-1], example)):
-        changed = of_claim(found.subject.state, "", text_at(claim, "metadata", "namespace"), _fresh(claim))
+        changed = of_claim(found.subject.state, "", text_at(claim, "metadata", "namespace"), claim)
         more = place(changed, features)
         if more.fits > first and aligned_only(more, features):
             return replace(result, constraint=constraint, constrained=more.fits)
@@ -78,13 +77,8 @@ def aligned_only(found: Fit, features: Features) -> bool:
 
 
 def _claims(found: Fit, pod: tuple[str, str]) -> list[Raw]:
-    """The claims that a copy uses, as allocated."""
     claims = found.state.all("ResourceClaim")
     return [claims[key] for key in found.state.claims_of_pod(pod) if key in claims]
-
-
-def _fresh(claim: Raw) -> Raw:
-    return {key: value for key, value in claim.items() if key in ("apiVersion", "kind", "spec")}
 
 
 def _possible(found: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]) -> int | None:

@@ -80,7 +80,6 @@ def _allocated(claim: PodClaim, allocation: dict[str, Any], pod: Raw, user: Raw)
 
 
 def _used(state: ClusterState, pod: Raw, made: list[dict[str, Any]]) -> list[PodClaim]:
-    """Claims that are allocated already and that the pod joins."""
     new = {_key(claim) for claim in made}
     return [claim for claim in enter(state, pod, recreated=True).claims if claim.allocated and claim.key not in new]
 

@@ -94,7 +94,8 @@ def inventory(state: ClusterState, features: Features, tell: Callable[[str], Non
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for item in slices:
         by_pool.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
-    allocated, consumed, moved = _allocated(index), _shares(state), ready_devices(state)
+    allocated = {pool: frozenset(index.held_in(pool)) for pool in index.held}
+    consumed, moved = _shares(state), ready_devices(state)
     for number, (key, found) in enumerate(sorted(by_pool.items())):
         if number % 500 == 499:
             tell(f"taking stock ({number + 1} of {len(by_pool)} pools)")
@@ -175,11 +176,6 @@ def _homes(state: ClusterState) -> dict[DeviceID, str]:
         if len(names) == 1:
             found |= {result_device(result): names[0] for result in maps_at(allocation, "devices", "results")}
     return found
-
-
-def _allocated(index: Devices) -> dict[PoolID, frozenset[str]]:
-    """Devices that claims hold, by pool, except through adminAccess."""
-    return {pool: frozenset(index.held_in(pool)) for pool in index.held}
 
 
 def _shares(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
@@ -282,7 +278,6 @@ def _device(
 
 
 def _attribute(device: Device, name: str) -> object:
-    """The value of an attribute; of a list the first."""
     found = device.attributes.get(name)
     value = None if found is None else found.value
     return value[0] if isinstance(value, tuple) and value else value

@@ -9,13 +9,16 @@ chance in kube-scheduler, and here it is the node with the fewest copies.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.capacity.binding import bound, moved
 from dractl.capacity.copies import Copies
+from dractl.capacity.inventory import inventory
 from dractl.capacity.islands import Islands
 from dractl.capacity.plugins import HandedOut
 from dractl.cluster.state import ClusterState, map_at, maps_at, text_at
@@ -260,7 +263,34 @@ def _counted(names: Iterable[str], nodes: Mapping[str, list[tuple[str, ...]]]) -
 
 
 def _with(state: ClusterState, copies: list[tuple[Raw, tuple[Raw, ...]]]) -> ClusterState:
-    """The cluster with all of these pods and claims in it."""
     pods = {(p["metadata"]["namespace"], p["metadata"]["name"]): p for p, _ in copies}
     claims = {(c["metadata"]["namespace"], c["metadata"]["name"]): c for _, cs in copies for c in cs}
     return state.with_objects({"Pod": pods, "ResourceClaim": claims})
+
+
+def without_handed_out(found: Fit, handed: Sequence[HandedOut], features: Features) -> Fit:
+    """At most so many of the copies that fit get devices that nobody has, however the devices that were handed out lie:
+    on each node the free devices less those, divided by what a copy takes.
+
+    kube-scheduler counts the extended resource and the slices apart (pkg/scheduler/framework/plugins/noderesources/
+    fit.go, plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has already.
+    """
+    taken = {(node.name, device.partition("/")[0]) for node in found.nodes for device in node.devices}
+    handed = tuple(one for one in handed if (one.node, one.driver) in taken)
+    if not handed:
+        return found
+    free: Counter[tuple[str | None, str]] = Counter()
+    for row in inventory(found.subject.state, features).devices:
+        free[row.node, row.id.driver] += row.state in ("free", "shared")
+    nodes = tuple(_bounded(node, [one for one in handed if one.node == node.name], free) for node in found.nodes)
+    fits = sum(node.fits for node in nodes)
+    return replace(found, fits=fits, nodes=nodes, handed_out=handed, trusting=found)
+
+
+def _bounded(node: NodeFit, handed: Sequence[HandedOut], free: Mapping[tuple[str | None, str], int]) -> NodeFit:
+    fits = node.fits
+    for one in handed:
+        left = max(0, free[node.name, one.driver] - one.used)
+        each = sum(device.startswith(f"{one.driver}/") for device in node.devices) // node.fits
+        fits = min(fits, left // each if each else node.fits * bool(left))  # none each: copies share devices
+    return node if fits == node.fits else replace(node, fits=fits, devices=())

@@ -12,9 +12,9 @@ from dractl.cluster.kubelet import unhealthy
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.podgroups import group_of
 from dractl.cluster.pods import consumers, ended, reserved_for
-from dractl.cluster.state import ClusterState, Key, list_at, map_at, maps_at, text_at
+from dractl.cluster.state import ClusterState, Key, list_at, maps_at, text_at
 from dractl.facts.resources import drivers_of
-from dractl.objects import Raw
+from dractl.objects import Raw, slice_of
 
 
 class Problem(Struct, frozen=True):
@@ -55,12 +55,7 @@ def _claims(state: ClusterState) -> Iterator[Problem]:
                 "claim-unused",
                 f"claim {name} holds {devices}, and no pod uses it",
                 (f"ResourceClaim/{name}",),
-                (
-                    NextStep(
-                        "delete the claim if nobody needs it",
-                        command("kubectl delete resourceclaim {} -n {}", key[1], key[0]),
-                    ),
-                ),
+                (NextStep("delete the claim if nobody needs it", _delete(key)),),
             )
         else:
             yield from _ended_users(state, key, users, devices)
@@ -154,7 +149,6 @@ def _unhealthy(state: ClusterState) -> Iterator[Problem]:
 
 
 def _claim_called(state: ClusterState, pod: Raw, name: str) -> Raw | None:
-    """The claim of a pod by its name in the pod."""
     made = {
         text_at(s, "name"): text_at(s, "resourceClaimName") for s in maps_at(pod, "status", "resourceClaimStatuses")
     }
@@ -214,12 +208,8 @@ def _pools(state: ClusterState, stock: Stock) -> Iterator[Problem]:
 
 def _slices(state: ClusterState, row: PoolRow) -> tuple[str, ...]:
     slices = sorted(state.all("ResourceSlice").items())
-    return tuple(f"ResourceSlice/{key[1]}" for key, value in slices if _of(value, row))
-
-
-def _of(value: Raw, row: PoolRow) -> bool:
-    spec = map_at(value, "spec")
-    return bool(text_at(spec, "driver") == row.driver and text_at(spec, "pool", "name") == row.pool)
+    pool = row.driver, row.pool
+    return tuple(f"ResourceSlice/{key[1]}" for key, value in slices if slice_of(value).identity[:2] == pool)
 
 
 def _offered_twice(stock: Stock, plugins: tuple[PluginRow, ...]) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from itertools import islice, permutations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.capacity.binding import bound
@@ -79,7 +80,7 @@ def together(
     for order in islice(permutations(kinds.values()), 1, _ORDERS):
         other = _in_order(base, [pod for members in order for pod in members], features, tell)
         if other.pending is None:
-            return _with_order(found, tuple(text_at(members[0], "metadata", "name") for members in order))
+            return replace(found, order=tuple(text_at(members[0], "metadata", "name") for members in order))
     return found
 
 
@@ -124,12 +125,10 @@ def _without(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
 
 
 def _of_group(claim: Raw | None) -> bool:
-    """True for a claim that the pods of a PodGroup share."""
     return any(owner.get("kind") == "PodGroup" for owner in maps_at(claim, "metadata", "ownerReferences"))
 
 
 def _fresh(pod: Raw) -> dict[str, Any]:
-    """The pod as its owner creates it."""
     metadata = {k: v for k, v in map_at(pod, "metadata").items() if k in ("name", "namespace", "labels", "annotations")}
     metadata["uid"] = f"dractl-{metadata['namespace']}-{metadata['name']}"
     spec = {k: v for k, v in map_at(pod, "spec").items() if k != "nodeName"}
@@ -223,7 +222,3 @@ def _in_order(
             return Together(placed, scheduler.state, left[0], failed[kind_of(left[0])])
         waiting = left
     return Together(placed, scheduler.state)
-
-
-def _with_order(found: Together, order: tuple[str, ...]) -> Together:
-    return Together(found.fits, found.state, found.pending, found.attempt, order=order)

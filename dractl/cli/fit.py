@@ -10,7 +10,7 @@ from typer import Argument, Exit, Option
 
 from dractl.capacity import Copies, Fit, Most, Stranded, changes, copies, inventory, most, place, stranded
 from dractl.capacity.aligned import Aligned, aligned as aligned_of
-from dractl.capacity.handed_out import without as without_handed_out
+from dractl.capacity.placing import without_handed_out
 from dractl.capacity.plugins import handed_out
 from dractl.capacity.shapes import is_shape, of_shape
 from dractl.cli import common, completing, driver_options, published, source, terminal

@@ -54,6 +54,11 @@ def pointer(*path: str | int) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
+def parts(path: str) -> list[str]:
+    """The keys and indices of a JSON pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+
+
 def patched(value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """A copy of ``value`` after an RFC 6902 patch of any operation but ``copy``. Raises PatchError."""
     result: dict[str, Any] = copy.deepcopy(dict(value))
@@ -70,8 +75,8 @@ def patched(value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -
 
 def _place(value: Any, path: Any) -> tuple[Any, str]:
     """The container of the value at a JSON pointer, and its key there."""
-    *parts, last = [p.replace("~1", "/").replace("~0", "~") for p in str(path).split("/")[1:]]
-    for part in parts:
+    *above, last = parts(str(path))
+    for part in above:
         value = _step(value, part)
     return value, last
 

@@ -144,7 +144,6 @@ def is_left_over(state: ClusterState, holder: Holder) -> bool:
 
 
 def _results(claim: Raw | None) -> list[Raw]:
-    """The results of a claim, except those with adminAccess."""
     results = maps_at(claim, "status", "allocation", "devices", "results")
     return [result for result in results if result.get("adminAccess") is not True]
 

@@ -120,14 +120,12 @@ def _of_pod(state: ClusterState, name: str, namespace: str | None) -> str | None
 
 
 def _there(state: ClusterState, kinds: tuple[str, ...], namespace: str | None) -> str | None:
-    """The first of what there is."""
     found = [f"{_word(kind)}/{key[1]}" for kind in kinds for key in state.all(kind) if namespace in (None, key[0])]
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     return f"there is {', '.join(found[:3])}{more}" if found else None
 
 
 def _word(kind: str) -> str:
-    """A kind as people type it."""
     words = (word for word, known in KINDS.items() if known == kind)
     return next((word for word in words if len(word) > 2), kind.lower())
 

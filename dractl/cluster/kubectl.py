@@ -317,7 +317,8 @@ def failed(task: str, result: Result) -> InputError:
     words = next((line for line in reversed(lines[:-1]) if _LOGIN in reason and line != lines[-1]), "")
     hint = next((hint for mark, hint in _UNREACHABLE if mark in errors), None)
     said = f"{reason}. It says: {words}" if words else reason
-    return InputError(f"kubectl cannot {task}: {_cut(said)}", hint=hint)
+    said = said if len(said) <= 2 * _SHORT else f"{said[: 2 * _SHORT]} ..."
+    return InputError(f"kubectl cannot {task}: {said}", hint=hint)
 
 
 def _reason(lines: Sequence[str]) -> str:
@@ -341,10 +342,6 @@ def _reason(lines: Sequence[str]) -> str:
 
 def _bare(line: str) -> str:
     return line.removeprefix("error: ").removeprefix("Error from server ").removeprefix("Error: ")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 2 * _SHORT else f"{text[: 2 * _SHORT]} ..."
 
 
 def _signal(number: int) -> str:

@@ -282,7 +282,9 @@ class _Reading(Struct, frozen=True):
                 self.users.append(result.user)
             refused = [resource for resource in call.resources if resource.plural in result.refused]
             self._refuse(resource for resource in refused if not resource.namespaced)
-            self._listed(resource for resource in call.resources if resource not in refused)
+            for resource in call.resources:  # known, be there any or none
+                if resource not in refused:
+                    self.kinds.setdefault(resource.kind, {})
             return _Call(tuple(resource for resource in refused if resource.namespaced), call.options)
         if len(call.resources) == 1:
             self._fail(call.resources[0], result)
@@ -300,11 +302,6 @@ class _Reading(Struct, frozen=True):
         self._add(kubectl.items(call.resources[0].plural, result, call.kinds))
         self._refuse(resource for resource in call.resources if resource.plural in result.refused)
         self._refuse((r for r in call.resources if r.plural not in result.refused), self.namespace)
-
-    def _listed(self, resources: Iterable[_Resource]) -> None:
-        """Notes that all of these are known, be there any or none."""
-        for resource in resources:
-            self.kinds.setdefault(resource.kind, {})
 
     def _refuse(self, resources: Iterable[_Resource], namespace: str = "") -> None:
         self.unread.update((Unread(resource.kind, resource.name, namespace), None) for resource in resources)

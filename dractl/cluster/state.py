@@ -109,8 +109,8 @@ class ClusterState:
     ) -> None:
         self._kinds = kinds
         self._decoded: dict[int, tuple[Any, Any]] = {} if decoded is None else decoded
-        self._claims_of_pods: Mapping[Key, Sequence[Key]] | None = None
-        self._events_of: Mapping[Key, Sequence[Mapping[str, Any]]] | None = None
+        self._claims_of_pods: dict[Key, list[Key]] | None = None
+        self._events_of: dict[Key, list[Mapping[str, Any]]] | None = None
         self.release = release
         self.rights = rights
         self.read_at = read_at
@@ -162,13 +162,20 @@ class ClusterState:
     def claims_of_pod(self, pod: Key) -> Sequence[Key]:
         """The claims that were generated for a pod or are reserved for it."""
         if self._claims_of_pods is None:
-            self._claims_of_pods = _claims_by_pod(self.all("ResourceClaim"))
+            self._claims_of_pods = {}
+            for key, claim in self.all("ResourceClaim").items():
+                users = (c for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods")
+                for name in dict.fromkeys((*owning_pods(claim), *(text_at(user, "name") for user in users))):
+                    self._claims_of_pods.setdefault((key[0], name), []).append(key)
         return self._claims_of_pods.get(pod, ())
 
     def events_of(self, about: Key) -> Sequence[Mapping[str, Any]]:
         """The events about objects of this namespace and name, whatever their kind."""
         if self._events_of is None:
-            self._events_of = _events_by_object(self.all("Event"))
+            self._events_of = {}
+            for (namespace, _), event in self.all("Event").items():
+                named = text_at(map_at(event, "involvedObject") or map_at(event, "regarding"), "name")
+                self._events_of.setdefault((namespace, named), []).append(event)
         return self._events_of.get(about, ())
 
     @property
@@ -256,23 +263,6 @@ class ClusterState:
     def template(self, key: Key) -> ResourceClaimTemplate | None:
         value = self.get("ResourceClaimTemplate", key)
         return None if value is None else cast("ResourceClaimTemplate", self.decode(value))
-
-
-def _events_by_object(events: Mapping[Key, Mapping[str, Any]]) -> Mapping[Key, Sequence[Mapping[str, Any]]]:
-    found: dict[Key, list[Mapping[str, Any]]] = {}
-    for (namespace, _), event in events.items():
-        about = map_at(event, "involvedObject") or map_at(event, "regarding")
-        found.setdefault((namespace, text_at(about, "name")), []).append(event)
-    return found
-
-
-def _claims_by_pod(claims: Mapping[Key, Mapping[str, Any]]) -> Mapping[Key, Sequence[Key]]:
-    found: dict[Key, list[Key]] = {}
-    for key, claim in claims.items():
-        reserved = [text_at(c, "name") for c in maps_at(claim, "status", "reservedFor") if c.get("resource") == "pods"]
-        for name in dict.fromkeys((*owning_pods(claim), *reserved)):
-            found.setdefault((key[0], name), []).append(key)
-    return found
 
 
 def owning_pods(claim: Mapping[str, Any]) -> list[str]:

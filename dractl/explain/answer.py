@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from dractl.cluster.paste import NextStep
     from dractl.explain.fixes.steps import Command
     from dractl.explain.unread import Blind
+    from dractl.reasons.base import Cause
     from dractl.reasons.headline import Clauses
     from dractl.reasons.misfits import Evaluated
+    from dractl.reasons.phrases import Names
 
 
 Verdict = Literal["allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"]
@@ -299,3 +301,24 @@ def plain(value: Any) -> Any:
             if item is not None and item not in ((), "")
         }
     return value
+
+
+_KINDS = 8  # kinds of devices whose evaluation is shown
+_CALLED = {"request_name": "request"}  # the name of a request that has no claim yet
+_KEYS = frozenset(Reason.__struct_fields__)
+
+
+def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reason:
+    """A cause as JSON shows it; ``pod_claim`` is what the pod calls the claim of the first request."""
+    facts: dict[str, Any] = {}
+    for own in cause.__struct_fields__:
+        name = "found" if own == cause.found else _CALLED.get(own, own)
+        value = getattr(cause, own)
+        if name in _KEYS and own != "request" and value is not None:
+            facts[name] = value[:_KINDS] if name == "evaluated" else value
+    if cause.about:
+        several = len({ref.claim for ref in cause.about}) > 1
+        facts["claim"] = cause.about[0].claim
+        facts["request"] = ", ".join(map(names.short if several else str, cause.about))
+        facts.setdefault("pod_claim", pod_claim)
+    return Reason(cause.code, cause.said(names), **facts, brief=cause.brief(names))

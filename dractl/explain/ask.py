@@ -110,7 +110,6 @@ def labelled(
 
 
 def _labels(state: ClusterState, kinds: Iterable[str]) -> str:
-    """The labels that objects of these kinds have."""
     labels = (map_at(value, "metadata", "labels") for kind in kinds for value in state.all(kind).values())
     there = sorted({f"{name}={value}" for own in labels for name, value in own.items()})
     return f"labels: {some(there, 5)}" if there else "none of them has labels"
@@ -245,5 +244,4 @@ def claim_question(state: ClusterState, question: Question) -> PodClaim:
 
 
 def pods_using(state: ClusterState, claim: Key) -> list[Question]:
-    """The pods that refer to a claim."""
     return [Question("Pod", (claim[0], text_at(pod, "metadata", "name")), pod) for pod in consumers(state, claim)]

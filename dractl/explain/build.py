@@ -1,34 +1,39 @@
 """The last step of an answer: its conclusion and its parts become one Explanation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.alignment import Alignment
-from dractl.allocation.survey import Survey
+from dractl.allocation import Features, Survey
 from dractl.cluster.devices import Devices
-from dractl.cluster.paste import NextStep
-from dractl.cluster.state import text_at
-from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject
+from dractl.cluster.paste import NextStep, command
+from dractl.cluster.state import ClusterState, Key, maps_at, text_at
+from dractl.cluster.workloads import idle
+from dractl.explain.answer import Conflict, Explanation, Fix, NodeAnswer, Subject, reason_of
 from dractl.explain.around import inventory
-from dractl.explain.ask import Question
+from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.case import Case
 from dractl.explain.conclude import Conclusion
 from dractl.explain.diagnose import pods
+from dractl.explain.diagnose.gangs import Gang
 from dractl.explain.diagnose.nodes import NodeFindings
 from dractl.explain.diagnose.together import conflict_on
 from dractl.explain.funnel import funnel, having, whole
-from dractl.explain.next_steps import next_steps
 from dractl.explain.rank import ruled_out
-from dractl.explain.refused import refused
-from dractl.explain.shown import reason_of
 from dractl.explain.unread import Blindness
+from dractl.model import Target
+from dractl.reasons.base import Cause
+from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.constraints import ConstraintConflict
 from dractl.reasons.next_step import AskedObject
 from dractl.reasons.phrases import Names
 from dractl.scheduler.attempt import Scheduler
+from dractl.validation import validate
+
+_STEPS = 3  # steps that an answer has
 
 
 class Parts(Struct, frozen=True):
@@ -88,7 +93,7 @@ def build(
             *(parts.steps or next_steps(asked, (*conclusion.causes, *conclusion.behind), parts.fixes, parts.then)),
             *blind.granting(scheduler.state.rights),
         ),
-        notes=(*refused(scheduler.state, scheduler.features, question), *parts.notes),
+        notes=(*_refused(scheduler.state, scheduler.features, question), *parts.notes),
         unread=blind.parts,
         alignment=parts.alignment,
         age=text_at(question.value, "metadata", "creationTimestamp") or None,
@@ -137,3 +142,66 @@ def _nearest(case: Case, conclusion: Conclusion, conflict: Conflict | None) -> s
         return None
     refusing = case.refusing
     return next((n for cause in conclusion.ranked for n in cause.nodes if n in refusing), None)
+
+
+# -- next steps, and what the API server would refuse --
+
+
+def next_steps(
+    asked: AskedObject, found: Sequence[Cause], fixes: Sequence[Fix], then: Sequence[NextStep] = ()
+) -> tuple[NextStep, ...]:
+    """The next steps for the causes of an answer, first those for causes that others only follow from, and ``then``
+    those given. Where there are fixes, only what belongs to a cause that no change of objects can reach."""
+    # Without a pod nothing else of it can be looked at.
+    found = [cause for cause in found if isinstance(cause, PodsNotCreated)] or found
+    ordered = sorted(found, key=lambda cause: not cause.underlying)
+    theirs = [step for cause in ordered if cause.beside_fixes or not fixes for step in cause.steps(asked)]
+    steps: list[NextStep] = []
+    for step in (*theirs[: _STEPS - 1], *then[:1], *theirs[_STEPS - 1 :], *then[1:]):
+        if all(step.command != other.command and step.text != other.text for other in steps):
+            steps.append(step)
+    if not steps and not fixes and found:
+        steps.append(
+            NextStep(
+                f"see what the scheduler says about the {asked.kind.lower()} now",
+                command("kubectl describe {} {} -n {}", asked.kind.lower(), asked.name, asked.namespace),
+            )
+        )
+    return tuple(steps[:_STEPS])
+
+
+def of_group(question: Question, group: Gang, found: Sequence[Cause], fixes: Sequence[Fix]) -> tuple[NextStep, ...]:
+    """The next steps for a pod that waits for its group, about the group alone; none for others."""
+    if not group.causes or not found or found[0] is not group.causes[0]:
+        return ()
+    return next_steps(AskedObject(question.kind, *question.key), found[:1], fixes)
+
+
+def of_idle(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
+    """The next step for a workload that wants no pods now; none for others."""
+    resting = idle(question.kind, question.key, state.get(question.kind, question.key))
+    if resting is None or not resting.resume:
+        return ()
+    text = "see what its queue waits for" if "kueue" in resting.resume else "have it create its pods"
+    return (NextStep(text, resting.resume),)
+
+
+def _refused(state: ClusterState, features: Features, question: Question) -> Iterator[str]:
+    """A sentence for each claim or template of the subject that no server has seen, and would refuse."""
+    written: list[tuple[str, Key]] = [(question.kind, question.key)] if question.kind in CLAIMS else []
+    for reference in maps_at(question.value, "spec", "resourceClaims"):
+        for kind, field_name in (
+            ("ResourceClaim", "resourceClaimName"),
+            ("ResourceClaimTemplate", "resourceClaimTemplateName"),
+        ):
+            if text_at(reference, field_name):
+                written.append((kind, (question.key[0], text_at(reference, field_name))))
+    target = Target(features.release, features.on)
+    for kind, key in dict.fromkeys(written):
+        value = state.get(kind, key)
+        if value is None or text_at(value, "metadata", "uid"):
+            continue
+        violation = next((v for v in validate(value, target) if v.type is not None), None)
+        if violation is not None:
+            where = f"{violation.field}: " if violation.field else ""
+            yield f"the API server would refuse {kind} {key[1]}: {where}{violation.message} (dractl lint says where)"

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dractl.allocation import CLAIM_NAME, DeviceID
-from dractl.allocation.survey import Survey
+from dractl.allocation import CLAIM_NAME, DeviceID, Survey
 from dractl.cluster.devices import Devices
-from dractl.cluster.state import ClusterState, Key
-from dractl.explain.answer import Reason
+from dractl.cluster.state import ClusterState
+from dractl.explain.answer import Reason, reason_of
 from dractl.explain.ask import Question
-from dractl.explain.shown import reason_of
 from dractl.model import CapacityRequestPolicy, DeviceClass, DeviceSubRequest, ExactDeviceRequest, RequestRef
 from dractl.reasons.base import Cause
 from dractl.reasons.limits import drivers_named
 from dractl.reasons.misfits import Evaluated, Saw
-from dractl.reasons.phrases import Names, Scope
+from dractl.reasons.phrases import Names
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection, Unmet, Untolerated
@@ -30,7 +28,7 @@ _MANY = 64  # with more nodes than this, those with the same answer share one
 class Case(Struct, frozen=True):
     """One subject in one cluster.
 
-    ``pod`` is the subject, if it is a pod. ``claims`` are the subject's by ``namespace/name``, ``own`` their keys.
+    ``pod`` is the subject, if it is a pod. ``claims`` are the subject's by ``namespace/name``.
     ``groups`` are nodes that get the same answer, ``surveys`` what the first node of each group offers, where anything
     is to be allocated. ``refusals`` are all filters that refuse a node, of which the scheduler reports the first.
     """
@@ -50,32 +48,21 @@ class Case(Struct, frozen=True):
 
     @property
     def state(self) -> ClusterState:
-        """The cluster."""
         return self.scheduler.state
-
-    @property
-    def own(self) -> set[Key]:
-        """The keys of the subject's claims."""
-        return {claim.key for claim in self.claims.values()}
 
     @property
     def refusing(self) -> Mapping[str, Survey]:
         """The surveys of nodes where the claims cannot be allocated."""
         return {v.name: self.surveys[v.name] for v, *_ in self.groups if not v.allocates and v.name in self.surveys}
 
-    def say(self, cause: Cause, scope: Scope = Scope.ONE, *, brief: bool = False) -> str:
+    def say(self, cause: Cause) -> str:
         """The sentence about a cause, as the user has named things."""
-        return cause.brief(self.names, scope) if brief else cause.said(self.names, scope)
+        return cause.said(self.names)
 
     def reason(self, cause: Cause) -> Reason:
         """A cause as JSON shows it."""
-        claim = self.pod_claim(cause.about[0].claim) if cause.about else None
-        return reason_of(cause, self.names, claim)
-
-    def pod_claim(self, claim: str | None) -> str | None:
-        """The pod's own name for a claim."""
-        found = self.claims.get(claim or "")
-        return found.name or None if found is not None else None
+        claim = self.claims.get(cause.about[0].claim) if cause.about else None
+        return reason_of(cause, self.names, claim.name or None if claim is not None else None)
 
     def option(self, ref: RequestRef) -> ExactDeviceRequest | DeviceSubRequest | None:
         """A request, or the alternative of one, as its claim has it."""
@@ -122,16 +109,6 @@ class Case(Struct, frozen=True):
         found = self.devices.get(device)
         program = self.scheduler.compile(expression)
         return found is not None and program.ok and program.evaluate(device.driver, found) is True
-
-    def capacities(self, device: DeviceID) -> list[str]:
-        """The full names of a device's capacities."""
-        found = self.devices.get(device)
-        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.capacity]
-
-    def attributes(self, device: DeviceID) -> list[str]:
-        """The full names of a device's attributes."""
-        found = self.devices.get(device)
-        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.attributes]
 
     def policy(self, device: DeviceID, capacity: str) -> CapacityRequestPolicy | None:
         """The request policy of a device's capacity."""

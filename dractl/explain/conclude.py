@@ -7,17 +7,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Exhausted, Features
-from dractl.cluster.idle import idle
 from dractl.cluster.pods import DEFAULT_SCHEDULER, scheduler_name
 from dractl.cluster.state import list_at, map_at, text_at
+from dractl.cluster.workloads import idle
 from dractl.explain import placed
 from dractl.explain.answer import FITS, Verdict
 from dractl.explain.case import Case
 from dractl.explain.diagnose import pods
 from dractl.explain.diagnose.between import not_tried, siblings
 from dractl.explain.diagnose.nodes import NodeFindings, everywhere
-from dractl.explain.diagnosis import Diagnosis
-from dractl.explain.rank import dominates, wanted_nodes
+from dractl.explain.rank import Diagnosis, dominates, ruled_out
 from dractl.model.nearest import nearest
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.reasons.base import STOPPED, Cause
@@ -81,7 +80,6 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
 
 
 def of_attempt(diagnosis: Diagnosis) -> Conclusion:
-    """Conclusion from the scheduling attempt alone."""
     attempt, ranked = diagnosis.case.attempt, diagnosis.ranked
     notes = tuple(_search_notes(diagnosis.case))
     return Conclusion(_verdict(attempt), _headline(diagnosis), ranked, attempt.message, notes, ranked)
@@ -127,7 +125,8 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     which = ""
     if near:
         node, alike = ranked[0].nodes[0], len(ranked[0].nodes)
-        which = f": {alike} are like {node}" if dominates(ranked[0], wanted_nodes(case)) else f": nearest is {node}"
+        many = dominates(ranked[0], total - len(ruled_out(case)))
+        which = f": {alike} are like {node}" if many else f": nearest is {node}"
     return Headline(f"fits on none of {total} nodes{which}", why)
 
 
@@ -273,7 +272,6 @@ def _leaving(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _not_created(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that its workload cannot create; None for others."""
     refused = pods.not_created(case)
     if refused is None:
         return None
@@ -292,7 +290,6 @@ def _resting(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _of_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that names another scheduler; None for others."""
     scheduler = scheduler_name(case.question.value)
     if scheduler == DEFAULT_SCHEDULER:
         return None
@@ -316,7 +313,6 @@ def _binding(case: Case, conclusion: Conclusion) -> Conclusion | None:
 
 
 def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None:
-    """Conclusion for a pod that waits for its group; None for others."""
     case, group = diagnosis.case, diagnosis.group
     if not group.causes or not (conclusion.fits or isinstance(group.causes[0], PodGroupMissing)):
         return None
@@ -327,7 +323,6 @@ def _of_group(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion | None
 
 
 def _message(case: Case) -> str | None:
-    """The message of the pod's condition."""
     return text_at(pods.condition_of(case.question.value), "message") or None
 
 

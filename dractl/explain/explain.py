@@ -18,18 +18,17 @@ from dractl.explain import inquire, settled
 from dractl.explain.answer import Explanation
 from dractl.explain.around import hanging, inventory
 from dractl.explain.ask import CLAIMS, Question
-from dractl.explain.build import Parts, build
+from dractl.explain.build import Parts, build, of_group, of_idle
 from dractl.explain.case import Case, case_of
 from dractl.explain.conclude import Conclusion, conclude, of_attempt
 from dractl.explain.diagnose.gangs import NO_GANG, Gang, group_of
 from dractl.explain.diagnose.pods import without_node
-from dractl.explain.diagnosis import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.fixes import FixProblem, Found, corrections, find_fixes
 from dractl.explain.fixes.candidates import Company
 from dractl.explain.fixes.gangs import of_other_pod
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.inquire import Attempted, Inquiry
-from dractl.explain.next_steps import of_group, of_idle
+from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.objects import Raw
 from dractl.reasons.base import Cause
 from dractl.reasons.running import NotPrepared
@@ -76,7 +75,6 @@ class Explainer:
         return self._about(inquire.inquiry_of(self.state, question, attempt))
 
     def _node(self, question: Question) -> Explanation:
-        """The answer about a node: its devices, and what hangs there."""
         name = question.key[1]
         return inventory.node(
             self.scheduler,
@@ -88,7 +86,6 @@ class Explainer:
         )
 
     def _about(self, inquiry: Inquiry) -> Explanation:
-        """The answer about a pod, a claim or a template."""
         if inquiry.waits:
             attempted = inquire.attempted(self.scheduler, inquiry)
             released = inquire.released(self.scheduler, inquiry, attempted)
@@ -133,7 +130,6 @@ class Explainer:
         return conclusion, parts
 
     def _waiting(self, attempted: Attempted) -> tuple[Conclusion, Parts]:
-        """The answer about a subject that waits."""
         diagnosis = self._diagnosed(attempted)
         conclusion = conclude(diagnosis)
         fixes = self._fixes(diagnosis, conclusion)

@@ -53,6 +53,42 @@ _WAITS = {  # pkg/kubelet/kuberuntime/kuberuntime_container.go and pkg/kubelet/i
 _SILENT_S, _SLOW_S, _LOOP_S = 20.0, 120.0, 60.0
 
 
+class Unlisted(Struct, frozen=True):
+    """What of a pod's devices reaches no container, in sentences, and the names of containers that list a claim."""
+
+    sentences: tuple[str, ...]
+    listing: frozenset[str]
+
+
+class OnNode(Struct, frozen=True):
+    """A pod that has its node or has ended: its claims with that for extended resources, and their devices."""
+
+    state: ClusterState
+    pod: KubeletReport
+    claims: Sequence[PodClaim]
+    allocated: Sequence[AllocatedDevice]
+    slices: Iterable[ResourceSlice]
+    without: Unlisted
+
+    @property
+    def nodes(self) -> tuple[str]:
+        """The pod's node, as causes have it."""
+        return (self.pod.node,)
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """The drivers of the pod's devices."""
+        return tuple(dict.fromkeys(device.driver for device in self.allocated))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Those of them that publish nothing on the node: kubelet deletes their slices 30 s after they are gone."""
+        if not self.state.listed("ResourceSlice") or not self.drivers:
+            return ()
+        there = {item.spec.driver for item in self.slices if item.spec.node_name in (None, "", self.pod.node)}
+        return tuple(driver for driver in self.drivers if driver not in there)
+
+
 def headline(pod: KubeletReport) -> str:
     """Where a pod is and how far it got, where nothing is known to be wrong."""
     node = pod.node
@@ -83,32 +119,16 @@ def _goes(pod: KubeletReport, container: ContainerStatus) -> bool:
     return container.state == "running" and container.ready
 
 
-def cause_of(
-    state: ClusterState,
-    pod: KubeletReport,
-    claims: Sequence[PodClaim],
-    allocated: Sequence[AllocatedDevice],
-    slices: Iterable[ResourceSlice],
-    without: Unlisted,
-) -> Cause | None:
+def cause_of(on: OnNode) -> Cause | None:
     """What keeps a pod that is on its node, or has ended, from running there; None if nothing does."""
-    node = pod.node
-    if pod.ended:
-        return _over(pod)
-    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
-    lost = _lost(state, node, drivers, slices)
-    silent = kubelet.silence(state, node)
+    if on.pod.ended:
+        return _over(on.pod)
+    silent = kubelet.silence(on.state, on.pod.node)
     if silent is not None:
-        return running.NodeSilent(nodes=(node,), why=silent.message, since=silent.since, leaving=pod.until)
-    if pod.until:
-        return _stuck(state, pod, drivers, lost)
-    return (
-        _unhealthy(pod, allocated)
-        or _failing(state, pod, claims, allocated, lost, slices, without)
-        or _not_ready(pod, claims)
-        or _unready(state, pod)
-        or _silent(state, pod)
-    )
+        return running.NodeSilent(nodes=on.nodes, why=silent.message, since=silent.since, leaving=on.pod.until)
+    if on.pod.until:
+        return _stuck(on)
+    return _unhealthy(on) or _failing(on) or _not_ready(on) or _unready(on) or _silent(on)
 
 
 def _over(pod: KubeletReport) -> Cause | None:
@@ -129,72 +149,64 @@ def _over(pod: KubeletReport) -> Cause | None:
     return running.Failed(nodes=nodes, why=why)
 
 
-def _stuck(state: ClusterState, pod: KubeletReport, drivers: tuple[str, ...], lost: tuple[str, ...]) -> Cause:
+def _stuck(on: OnNode) -> Cause:
     """What a pod that is Terminating still waits for."""
-    now, due = kubelet.now_of(state), pod.due
+    pod, now = on.pod, kubelet.now_of(on.state)
     failed = kubelet.newest(pod.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
     return running.Stuck(
-        nodes=(pod.node,),
+        nodes=on.nodes,
         until=pod.until,
-        late=now is not None and due is not None and now > due,
+        late=now is not None and pod.due is not None and now > pod.due,
         running=tuple(c.name for c in pod.containers if c.state == "running"),
         known=bool(pod.containers),
-        drivers=drivers,
-        lost=lost,
+        drivers=on.drivers,
+        lost=on.lost,
         finalizers=pod.finalizers,
         reported=failed.message if failed is not None else "",
     )
 
 
-def _unhealthy(pod: KubeletReport, allocated: Sequence[AllocatedDevice]) -> Cause | None:
+def _unhealthy(on: OnNode) -> Cause | None:
+    pod = on.pod
     if not pod.unhealthy:
         return None
-    names = [device.device for device in allocated]
+    names = [device.device for device in on.allocated]
     devices = dict.fromkeys(name for health in pod.unhealthy if (name := health.of(names)) is not None)
     stopped = next((c for c in pod.containers if not _goes(pod, c)), None)
-    return running.DeviceUnhealthy(nodes=(pod.node,), health=pod.unhealthy, devices=tuple(devices), stopped=stopped)
+    return running.DeviceUnhealthy(nodes=on.nodes, health=pod.unhealthy, devices=tuple(devices), stopped=stopped)
 
 
-def _failing(
-    state: ClusterState,
-    pod: KubeletReport,
-    claims: Sequence[PodClaim],
-    allocated: Sequence[AllocatedDevice],
-    lost: tuple[str, ...],
-    slices: Iterable[ResourceSlice],
-    without: Unlisted,
-) -> Cause | None:
+def _failing(on: OnNode) -> Cause | None:
     """Why the pod does not start, or what has failed in it: as its containers say, else by the newest event."""
-    node = pod.node
-    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
+    pod = on.pod
     begun = pod.phase == "Running" or any(container.begun for container in pod.containers)
     for container in pod.containers:
         if container.state == "waiting" and container.reason not in _STARTING:
-            absent = container.uninjected if allocated else None
+            absent = container.uninjected if on.allocated else None
             if absent is not None:
                 why = f"{container.reason} ({container.message or container.reason})"
-                return _not_injected(node, container.name, why, container.begun, absent, drivers)
+                return _not_injected(on, container.name, why, container.begun, absent)
             if container.reason in _WAITS or "image" in container.reason.lower():
                 what = _WAITS.get(container.reason, "pull the image of container")
                 why = f"{container.reason} ({container.message})" if container.message else container.reason
-                return running.NotStarted(nodes=(node,), what=f"{what} {container.name}", why=why)
-            return _failed(node, container, claims, without)
-        if (container.state == "terminated" and not _goes(pod, container)) or _loops(state, container):
-            return _failed(node, container, claims, without)
+                return running.NotStarted(nodes=on.nodes, what=f"{what} {container.name}", why=why)
+            return _failed(on, container)
+        if (container.state == "terminated" and not _goes(pod, container)) or _loops(on.state, container):
+            return _failed(on, container)
     if begun and pod.condition("PodReadyToStartContainers").status != "False":
         return None
     step = _newest_step(pod.events)
     if step is None:
-        return _refused_by_driver(state, pod, claims, drivers)
+        return _refused_by_driver(on)
     why = step.message
     for lead in _BEGINS:
         why = why.removeprefix(lead)
     if step.reason == "FailedPrepareDynamicResources":
-        return _not_prepared(step.prepare, node, claims, allocated, lost, slices)
-    absent = step.uninjected if allocated else None
+        return _not_prepared(on, step.prepare)
+    absent = step.uninjected if on.allocated else None
     if absent is not None:
-        return _not_injected(node, "", why, begun, absent, drivers)
-    return running.NotStarted(nodes=(node,), what=_STEPS[step.reason], why=why)
+        return _not_injected(on, "", why, begun, absent)
+    return running.NotStarted(nodes=on.nodes, what=_STEPS[step.reason], why=why)
 
 
 def _newest_step(events: Sequence[Event]) -> Event | None:
@@ -212,68 +224,56 @@ def _loops(state: ClusterState, container: ContainerStatus) -> bool:
     return not container.ready or (now is not None and began is not None and now - began < _LOOP_S)
 
 
-def _failed(node: str, container: ContainerStatus, claims: Sequence[PodClaim], without: Unlisted) -> Cause:
-    none = claims and not without.sentences and container.name not in without.listing
+def _failed(on: OnNode, container: ContainerStatus) -> Cause:
+    told = on.without.sentences
+    none = on.claims and not told and container.name not in on.without.listing
     why = "it lists no claim in resources.claims, so it has no device" if none else ""
+    without = told or ((why,) if why else ())
     return running.ContainerFailed(
-        nodes=(node,),
-        container=container,
-        why=why,
-        claims=bool(claims),
-        without=without.sentences or ((why,) if why else ()),
+        nodes=on.nodes, container=container, why=why, claims=bool(on.claims), without=without
     )
 
 
-def _not_injected(node: str, container: str, why: str, begun: bool, absent: str, drivers: tuple[str, ...]) -> Cause:
-    return running.NotInjected(nodes=(node,), container=container, why=why, begun=begun, host=absent, drivers=drivers)
+def _not_injected(on: OnNode, container: str, why: str, begun: bool, absent: str) -> Cause:
+    return running.NotInjected(
+        nodes=on.nodes, container=container, why=why, begun=begun, host=absent, drivers=on.drivers
+    )
 
 
-def _refused_by_driver(
-    state: ClusterState, pod: KubeletReport, claims: Sequence[PodClaim], drivers: tuple[str, ...]
-) -> Cause | None:
+def _refused_by_driver(on: OnNode) -> Cause | None:
     """What a driver has written itself, where the kubelet has not: its event about a claim (dra.net writes
     ClaimPrepareFailed), or a condition of the claim."""
-    if pod.phase != "Pending":
-        return None
-    for claim in claims:
-        said = kubelet.newest(kubelet.events_about(state, claim.value or {}), ("ClaimPrepareFailed",))
+    for claim in on.claims if on.pod.phase == "Pending" else ():
+        said = kubelet.newest(kubelet.events_about(on.state, claim.value or {}), ("ClaimPrepareFailed",))
         if said is not None:
-            prepare = kubelet.Prepare("refused", said.message)
-            return running.NotPrepared(nodes=(pod.node,), prepare=prepare, faults=_faults(claims)[0], drivers=drivers)
+            prepare, faults = kubelet.Prepare("refused", said.message), _faults(on.claims)[0]
+            return running.NotPrepared(nodes=on.nodes, prepare=prepare, faults=faults, drivers=on.drivers)
     return None
 
 
-def _not_prepared(
-    said: kubelet.Prepare,
-    node: str,
-    claims: Sequence[PodClaim],
-    allocated: Sequence[AllocatedDevice],
-    lost: tuple[str, ...],
-    slices: Iterable[ResourceSlice],
-) -> Cause:
+def _not_prepared(on: OnNode, said: kubelet.Prepare) -> Cause:
     configured = {
         text_at(entry, "opaque", "driver")
-        for claim in claims
+        for claim in on.claims
         for place in (("spec", "devices", "config"), ("status", "allocation", "devices", "config"))
         for entry in maps_at(claim.value, *place)
     }
-    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
-    named = tuple(device.device for device in allocated if device.device in said.mentioned)
-    faults, gates = _faults(claims)
+    named = tuple(device.device for device in on.allocated if device.device in said.mentioned)
+    faults, gates = _faults(on.claims)
     if faults and said.answer == "unasked":
         said = replace(said, answer="refused")
     refused = said.answer == "refused"
     if refused and not faults:
-        faults = tuple(_other_kinds(claims, slices))
+        faults = tuple(_other_kinds(on.claims, on.slices))
     return running.NotPrepared(
-        nodes=(node,),
+        nodes=on.nodes,
         prepare=said,
         faults=faults if refused else (),
         gates=gates if refused else (),
-        drivers=drivers,
-        configured=tuple(driver for driver in drivers if driver in configured),
-        lost=() if refused else lost,
-        devices=named or tuple(device.device for device in allocated),
+        drivers=on.drivers,
+        configured=tuple(driver for driver in on.drivers if driver in configured),
+        lost=() if refused else on.lost,
+        devices=named or tuple(device.device for device in on.allocated),
     )
 
 
@@ -319,67 +319,50 @@ def _why(fault: OpaqueFault) -> str:
     return f"{fault.message}; did you mean {fault.nearest}?" if fault.nearest else fault.message
 
 
-def _not_ready(pod: KubeletReport, claims: Sequence[PodClaim]) -> Cause | None:
+def _not_ready(on: OnNode) -> Cause | None:
     """A device that its driver calls not ready, or a probe that a container fails."""
-    for claim in claims:
+    for claim in on.claims:
         for device in maps_at(claim.value, "status", "devices"):
             for condition in maps_at(device, "conditions"):
                 if condition.get("type") == "Ready" and condition.get("status") == "False":
                     return running.DeviceNotReady(
-                        nodes=(pod.node,),
+                        nodes=on.nodes,
                         claim=claim.full_name,
                         device=text_at(device, "device"),
                         driver=text_at(device, "driver"),
                         why=text_at(condition, "message") or text_at(condition, "reason"),
                     )
-    probe = kubelet.newest(pod.events, ("Unhealthy",))
-    for container in pod.containers:
+    probe = kubelet.newest(on.pod.events, ("Unhealthy",))
+    for container in on.pod.containers:
         if container.state == "running" and not container.ready and not container.init and probe is not None:
-            return running.ProbeFails(nodes=(pod.node,), container=container.name, why=probe.message)
+            return running.ProbeFails(nodes=on.nodes, container=container.name, why=probe.message)
     return None
 
 
-def _unready(state: ClusterState, pod: KubeletReport) -> Cause | None:
-    """A node whose kubelet says that it is not ready."""
-    why = kubelet.unready(state, pod.node)
-    return running.NodeUnready(nodes=(pod.node,), why=why, state=headline(pod)) if why else None
+def _unready(on: OnNode) -> Cause | None:
+    why = kubelet.unready(on.state, on.pod.node)
+    return running.NodeUnready(nodes=on.nodes, why=why, state=headline(on.pod)) if why else None
 
 
-def _silent(state: ClusterState, pod: KubeletReport) -> Cause | None:
+def _silent(on: OnNode) -> Cause | None:
     """A kubelet that says nothing of a pod, or not why it does not start, for longer than it takes."""
-    if pod.phase != "Pending":
+    pod, now = on.pod, kubelet.now_of(on.state)
+    if pod.phase != "Pending" or now is None or pod.placed is None:
         return None
-    now, placed = kubelet.now_of(state), pod.placed
-    if now is None or placed is None:
-        return None
-    waits = now - placed
+    waits = now - pod.placed
     if not pod.heard and not pod.containers:
-        return running.KubeletSilent(nodes=(pod.node,), seconds=int(waits)) if waits > _SILENT_S else None
+        return running.KubeletSilent(nodes=on.nodes, seconds=int(waits)) if waits > _SILENT_S else None
     creating = next((c for c in pod.containers if c.reason == "ContainerCreating"), None)
     if creating is None or waits <= _SLOW_S:
         return None
     why = f"container {creating.name} waits: ContainerCreating for {int(waits)} s, and no event says why"
-    return running.NotStarted(nodes=(pod.node,), what="start it", why=why)
+    return running.NotStarted(nodes=on.nodes, what="start it", why=why)
 
 
-def _lost(state: ClusterState, node: str, drivers: Sequence[str], slices: Iterable[ResourceSlice]) -> tuple[str, ...]:
-    """The drivers that publish nothing on a node: kubelet deletes their slices 30 s after they are gone."""
-    if not state.listed("ResourceSlice") or not drivers:
-        return ()
-    there = {item.spec.driver for item in slices if item.spec.node_name in (None, "", node)}
-    return tuple(driver for driver in drivers if driver not in there)
-
-
-def notes_of(
-    state: ClusterState,
-    pod: KubeletReport,
-    cause: Cause | None,
-    allocated: Sequence[AllocatedDevice],
-    slices: Iterable[ResourceSlice],
-) -> Iterator[str]:
+def notes_of(on: OnNode, cause: Cause | None) -> Iterator[str]:
     """What else is worth knowing of a pod on its node: a container that has failed before, a driver that is gone, how
     long a driver may take to answer."""
-    drivers = tuple(dict.fromkeys(device.driver for device in allocated))
+    pod = on.pod
     if cause is None and pod.phase == "Running":
         for container in pod.containers:
             if container.state == "running" and container.last is not None and container.last.failed:
@@ -389,15 +372,15 @@ def notes_of(
                     f"ended with exit code {container.last.code}"
                     + (f" ({container.last.reason})" if container.last.reason not in ("", "Error") else "")
                 )
-        for driver in _lost(state, pod.node, drivers, slices):
+        for driver in on.lost:
             yield (
                 f"driver {driver} publishes nothing on {pod.node} now: what runs goes on, but nothing new is prepared "
                 "and nothing unprepared until it does"
             )
     creating = any(container.reason == "ContainerCreating" for container in pod.containers)
-    if cause is None and creating and drivers:
+    if cause is None and creating and on.drivers:
         yield (
-            f"the kubelet may be waiting for driver {' or '.join(drivers)} to prepare the devices: it says nothing "
+            f"the kubelet may be waiting for driver {' or '.join(on.drivers)} to prepare the devices: it says nothing "
             "for 45 s"
         )
 
@@ -418,13 +401,6 @@ def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iter
                     "keeps them there only if it names effect NoExecute"
                 )
                 return
-
-
-class Unlisted(Struct, frozen=True):
-    """What of a pod's devices reaches no container, in sentences, and the names of containers that list a claim."""
-
-    sentences: tuple[str, ...]
-    listing: frozenset[str]
 
 
 def without(pod: Raw, claims: Sequence[PodClaim]) -> Unlisted:

@@ -1,12 +1,17 @@
-"""From the causes of all nodes to those of the subject: which comes first."""
+"""The diagnosis of a subject that waits: the causes of all nodes, and which of them come first."""
 
 from collections import Counter
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.explain.ask import CLAIMS
 from dractl.explain.case import Case
-from dractl.explain.diagnose.nodes import NodeFindings, over_nodes
+from dractl.explain.diagnose.between import spanning
+from dractl.explain.diagnose.gangs import NO_GANG, Gang
+from dractl.explain.diagnose.nodes import NodeFindings, findings, over_nodes
+from dractl.explain.inquire import Attempted
 from dractl.model.names import RequestRef
 from dractl.reasons.base import HIDDEN, NOTHING, OUTSIDE, STOPPED, TAKEN, Cause, merge, united
 from dractl.reasons.nodes import NodeFilter, PinnedNode
@@ -17,6 +22,36 @@ from dractl.scheduler.rejection import Rejection
 EVERYWHERE = STOPPED - 1  # what a filter has against all nodes: nothing else matters until that is fixed
 _LARGE, _MOST = 10, 0.8  # of so many nodes, what holds on this part of them comes before what others would add
 _MIXED = 4  # so many different causes, none of them on most nodes, are called mixed
+
+
+class Diagnosis(Struct, frozen=True):
+    """``found`` are the causes of each node, ``ranked`` those of the subject, ``behind`` those that span objects, and
+    ``group`` is what the pod is placed with. ``one_node``: a single node was asked about."""
+
+    attempted: Attempted
+    case: Case
+    found: tuple[NodeFindings, ...]
+    ranked: tuple[Cause, ...] = ()
+    behind: tuple[Cause, ...] = ()
+    group: Gang = NO_GANG
+    one_node: bool = False
+
+    @property
+    def of_claim(self) -> bool:
+        """True if the question is about a claim that no pod waits for, or a template."""
+        return self.attempted.question.kind in CLAIMS
+
+
+def diagnose(attempted: Attempted, case: Case, group: Gang = NO_GANG, *, one_node: bool = False) -> Diagnosis:
+    own = diagnosis_of(attempted, case)
+    spans = attempted.decided and not own.of_claim
+    behind = spanning(case, own.found, own.ranked) if spans else ()
+    return replace(own, behind=behind, group=group, one_node=one_node)
+
+
+def diagnosis_of(attempted: Attempted, case: Case) -> Diagnosis:
+    found = tuple(findings(case))
+    return Diagnosis(attempted, case, found, ranked_causes(case, found) if attempted.decided else ())
 
 
 def ranked_causes(case: Case, found: Sequence[NodeFindings]) -> tuple[Cause, ...]:
@@ -99,11 +134,6 @@ def _nearer_alternative(ranked: list[Cause]) -> list[Cause]:
     same = [c for c in ranked if c.code == ranked[0].code and len(c.about) == 1 and c.about[0].request == request]
     nearest = min(same, key=lambda cause: cause.lacking or 1 << 32)
     return [nearest, *(cause for cause in ranked if cause is not nearest)]
-
-
-def wanted_nodes(case: Case) -> int:
-    """The number of nodes that the pod itself does not rule out; of all, if it rules out each of them."""
-    return len(case.attempt.nodes) - len(ruled_out(case))
 
 
 def ruled_out(case: Case) -> set[str]:

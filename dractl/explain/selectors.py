@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dractl.allocation import DeviceID
-from dractl.cel import reading
+from dractl.cel import Program, reading
 from dractl.cel.lookups import Lookup
-from dractl.cel.program import Program
 from dractl.cluster.devices import Devices
 from dractl.model.nearest import nearest
 from dractl.reasons.misfits import Misfit
@@ -49,12 +48,12 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
             kinds = _kinds(devices, program, reference, lost)
             misfits.append(Misfit(reference, tuple(there.items()), len(lost), kinds=kinds))
             continue
-        published = _names(devices, lost, reference.kind)
+        published = names(devices, lost, reference.kind)
         if reference.name or not any(name.startswith(reference.domain + "/") for name in published):
             near = nearest_name(reference.domain, reference.name, published) or _of_value(
                 devices, program, reference, lost
             )
-            other = bool(reference.name) and reference.full_name in _names(devices, lost, _OTHER[reference.kind])
+            other = bool(reference.name) and reference.full_name in names(devices, lost, _OTHER[reference.kind])
             misfits.append(Misfit(reference, (), len(lost), None if other else near, other))
     if misfits:
         return next((m for m in misfits if not m.values), misfits[0])
@@ -104,7 +103,7 @@ def _kinds(devices: Devices, program: Program, reference: Lookup, lost: Sequence
     return (f"a list of {own}" if listed else _NOUNS.get(own, own)), _NOUNS[other]
 
 
-def _names(devices: Devices, lost: Sequence[DeviceID], kind: str) -> dict[str, int]:
+def names(devices: Devices, lost: Sequence[DeviceID], kind: str) -> dict[str, int]:
     """Full name -> number of devices that publish it."""
     counted: Counter[str] = Counter()
     for device in lost:

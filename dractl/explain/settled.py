@@ -12,6 +12,7 @@ from dractl.explain.ask import Question
 from dractl.explain.build import Parts
 from dractl.explain.conclude import Conclusion, of_cause
 from dractl.explain.diagnose.nodes import allocation_of
+from dractl.explain.placed import OnNode
 from dractl.reasons.claims import ClaimDeleting
 from dractl.reasons.headline import Headline
 from dractl.reasons.scheduling import PlacedByHand
@@ -28,19 +29,18 @@ def placed_pod(scheduler: Scheduler, question: Question, claims: Sequence[PodCla
     every = claims if made is None else (*claims, made)
     allocated = tuple(a for c in every for a in allocation_of(c.value, c.full_name))
     nodes = (NodeAnswer(node, "allocated", allocation=allocated),) if node else ()
-    pod, slices = report_of(scheduler.state, value), scheduler.slices
     without = placed.without(value, claims)
-    by_hand = None if pod.ended else _by_hand(scheduler, node, claims)
+    on = OnNode(scheduler.state, report_of(scheduler.state, value), every, allocated, scheduler.slices, without)
+    by_hand = None if on.pod.ended else _by_hand(scheduler, node, claims)
     if by_hand is not None:
         return of_cause("blocked", by_hand), Parts(nodes=nodes, notes=without.sentences)
-    cause = placed.cause_of(scheduler.state, pod, every, allocated, slices, without)
+    cause = placed.cause_of(on)
     notes: tuple[str, ...] = ()
-    if not pod.ended:
-        said = placed.notes_of(scheduler.state, pod, cause, allocated, slices)
-        notes = (*said, *placed.evicted(every, slices), *without.sentences)
+    if not on.pod.ended:
+        notes = (*placed.notes_of(on, cause), *placed.evicted(every, scheduler.slices), *without.sentences)
     parts = Parts(nodes=nodes, notes=notes)
     if cause is None:
-        return Conclusion("allocated", Headline(placed.headline(pod))), parts
+        return Conclusion("allocated", Headline(placed.headline(on.pod))), parts
     return of_cause("allocated" if cause.passing else "failing", cause), parts
 
 

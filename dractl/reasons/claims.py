@@ -362,7 +362,6 @@ class SchedulingGated(Cause, frozen=True, kw_only=True):
 
 
 def _elsewhere(state: ClusterState, kind: str, name: str) -> tuple[str, ...]:
-    """The objects of a kind that have the name in other namespaces."""
     return tuple(sorted("/".join(key) for key in state.all(kind) if key[1] == name))
 
 

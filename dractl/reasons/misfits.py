@@ -101,15 +101,10 @@ def readable(text: str, most: int = 72) -> str:
             parts.append(" ")
         end, written = instead.get(token.start, (token.end, token.text))
         parts.append(written)
-    return shorten("".join(parts), most)
+    line = " ".join("".join(parts).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def _named(lookup: Lookup) -> str:
     """The bare name, unless the domain is one of Kubernetes'."""
     return lookup.full_name if lookup.domain.endswith("kubernetes.io") else lookup.name or ""
-
-
-def shorten(text: str, most: int = 72) -> str:
-    """The text on one line, cut to ``most`` characters."""
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 1] + "…"

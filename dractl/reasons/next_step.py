@@ -29,7 +29,6 @@ MORE_NODES = NextStep("add a node that has the hardware, or scale up its node po
 
 
 def pods_on(node: str) -> str:
-    """The command that lists the pods of a node."""
     return command("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node)
 
 

@@ -57,12 +57,8 @@ class Names(Struct, frozen=True, eq=False):
             return self.among(refs)
         return self.request(refs[0]) if len(refs) == 1 else f"requests {self.among(refs)}"
 
-    def pod_claim(self, claim: str) -> str | None:
-        """The pod's own name for a claim; None for a claim asked about by itself."""
-        return self.claims.get(claim)
 
-
-def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
+def by_whom(holders: Sequence[Holder]) -> str:
     """``Deployment ml/web, pod ml/eval-0 and 2 more``: whoever uses the claims that hold devices, of most first."""
 
     def one(holder: Holder) -> str:
@@ -75,7 +71,7 @@ def by_whom(holders: Sequence[Holder], most: int = 2) -> str:
     names = list(most_first(holders, one))
     if len(names) > 1 and all(name.startswith("pod ") for name in names):
         names = [f"pods {names[0][4:]}", *(name[4:] for name in names[1:])]
-    return first(names, most)
+    return first(names, 2)
 
 
 def most_first(holders: Iterable[Holder], called: Callable[[Holder], str]) -> Mapping[str, int]:

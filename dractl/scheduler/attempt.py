@@ -60,7 +60,6 @@ class ClassMissing(Stop, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return f"request {self.request}: device class {self.device_class} does not exist"
 
 
@@ -71,7 +70,6 @@ class NoNodes(Stop, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return "no nodes available to schedule pods"
 
 
@@ -328,7 +326,8 @@ class Scheduler:
     ) -> Attempt:
         fatal = next((n for n in nodes if n.asked and self.is_fatal(n.outcome)), None)
         if fatal is not None:
-            return Attempt(claims, nodes=nodes, fatal=fatal, message=condition.filter_error(_fatal_text(fatal)))
+            text = fatal.outcome.message if isinstance(fatal.outcome, Fatal) else f"node {fatal.name}: {TIMED_OUT}"
+            return Attempt(claims, nodes=nodes, fatal=fatal, message=condition.filter_error(text))
         if any(n.fits for n in nodes):
             failed = late(self.features, pod, claims, nodes, mapped=mapped)
             return Attempt(claims, nodes=nodes, late=failed, message=None if failed is None else failed.text)
@@ -400,12 +399,6 @@ def dra_texts(verdict: NodeVerdict) -> tuple[str, ...]:
     if isinstance(verdict.outcome, NodeError):
         return (verdict.outcome.message,)
     return (TIMED_OUT if verdict.times_out else CANNOT_ALLOCATE,)
-
-
-def _fatal_text(verdict: NodeVerdict) -> str:
-    if isinstance(verdict.outcome, Fatal):
-        return verdict.outcome.message
-    return f"node {verdict.name}: {TIMED_OUT}"
 
 
 def nodes_of(state: ClusterState) -> Mapping[str, Raw]:

@@ -122,7 +122,6 @@ def _exchanged(held: frozenset[T], lost: frozenset[T], left: frozenset[T]) -> fr
 
 
 def _united(holdings: Iterable[InUse]) -> dict[Pool, frozenset[object]]:
-    """By pool what is in use."""
     found: dict[Pool, frozenset[object]] = {}
     for pools in holdings:
         for pool, used in pools.items():

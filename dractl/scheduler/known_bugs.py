@@ -31,7 +31,9 @@ def decisive_bug(
     """The bug that stops a pod, if one does; ``again`` makes the attempt with another scheduler."""
     if not scheduler.features.upstream_bugs or attempt.stopped or attempt.late is not None or not attempt.nodes:
         return None
-    known = [bug for bug in BUGS if _present(scheduler, bug) and _applies(scheduler, bug, claims)]
+    behaviour = scheduler.features.behaviour
+    there = () if behaviour is None else behaviour.bugs
+    known = [bug for bug in BUGS if bug.name in there and _applies(scheduler, bug, claims)]
     if not known:
         return None
     fixed = again(Scheduler(scheduler.state, replace(scheduler.features, upstream_bugs=False)))
@@ -45,11 +47,6 @@ def decisive_bug(
     pool, drivers = next(iter(pools.items()))
     sets = {s.name for item in scheduler.slices if item.spec.pool.name == pool for s in item.spec.shared_counters}
     return Decisive(bug, nodes, pool, tuple(drivers), min(sets, default=None))
-
-
-def _present(scheduler: Scheduler, bug: Bug) -> bool:
-    behaviour = scheduler.features.behaviour
-    return behaviour is not None and bug.name in behaviour.bugs
 
 
 def _applies(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:

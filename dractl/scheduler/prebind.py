@@ -24,7 +24,6 @@ class ReservedLimit(Late, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return (
             _reservation(self.claim)
             + f"status.reservedFor: Too many: {self.reserved + 1}: must have at most {self.limit} items"
@@ -42,7 +41,6 @@ class NoAllocationTime(Late, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return _reservation(self.claim) + ("status.allocation: Invalid value: null: field cannot be modified once set")
 
 
@@ -56,7 +54,6 @@ class EmptyMapping(Late, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return (
             'running PreBind plugin "DynamicResources": nil or empty request mappings, '
             f"no update of pod {self.pod} ExtendedResourceClaimStatus"
@@ -75,7 +72,6 @@ class Miscounted(Late, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return (
             'running Score plugins: plugin "DynamicResources" failed with: '
             f"number of allocations {len(self.open_claims)} is smaller than number of claims"

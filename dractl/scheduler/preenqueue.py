@@ -29,7 +29,6 @@ class SchedulingGated(Stop, frozen=True):
 
     @property
     def text(self) -> str:
-        """The scheduler's message."""
         return "Scheduling is blocked due to non-empty scheduling gates"
 
 

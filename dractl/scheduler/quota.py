@@ -101,7 +101,6 @@ def claim_refusals(
 
 
 def _claims_of(state: ClusterState, namespace: str, but: Key | None) -> dict[str, Quantity]:
-    """The charge for the claims of a namespace, except one."""
     keys = [key for key in state.all("ResourceClaim") if key[0] == namespace and key != but]
     return total(of_claim(claim) for key in keys if (claim := state.claim(key)) is not None)
 

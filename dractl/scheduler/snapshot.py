@@ -484,14 +484,11 @@ def _of_pod(spec: Raw, of: Callable[[Raw], dict[str, Quantity]], pod_level: str)
 def init_request(spec: Raw, resource: str) -> tuple[str, Quantity] | None:
     """Name and request of the init container that decides how much of a resource the pod asks for; None if its
     containers do."""
-    asked = [(text_at(c, "name"), container_requests(c).get(resource, Quantity())) for c in _initializing(spec)]
+    initializing = [c for c in maps_at(spec, "initContainers") if c.get("restartPolicy") != "Always"]
+    asked = [(text_at(c, "name"), container_requests(c).get(resource, Quantity())) for c in initializing]
     whole = pod_requests({k: v for k, v in spec.items() if k not in ("initContainers", "overhead")})
     name, most = max(asked, key=lambda item: item[1].milli_value(), default=("", Quantity()))
     return (name, most) if whole.get(resource, Quantity()) < most else None
-
-
-def _initializing(spec: Raw) -> list[Raw]:
-    return [c for c in maps_at(spec, "initContainers") if c.get("restartPolicy") != "Always"]
 
 
 def _sum(left: dict[str, Quantity], right: Mapping[str, Quantity]) -> dict[str, Quantity]:

@@ -1,10 +1,16 @@
-"""What an upgrade changes: findings, and the steps at which they happen."""
+"""What an upgrade changes: findings, the steps at which they happen, what comes before these, and whom they concern."""
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+
+from dractl.cluster import ClusterState
+from dractl.cluster.managers import of_object
+from dractl.cluster.state import maps_at, text_at
+from dractl.facts.images import runs
 
 Level = Literal["breaks", "changes", "info"]
 LEVELS: tuple[Level, ...] = ("breaks", "changes", "info")
@@ -63,3 +69,91 @@ def concerned(plan: Plan) -> tuple[str, ...]:
     """The objects of which something breaks or changes, sorted."""
     found = (one for step in plan.steps for one in step.findings if one.level != "info")
     return tuple(sorted({name for one in found for name in one.objects}))
+
+
+# -- what has to be done before a step --
+
+_SKEW = 3
+"""Minor releases that kubelet may be older than kube-apiserver (kubernetes.io/releases/version-skew-policy)."""
+_SHOWN = 3
+
+
+def before_release(release: str, findings: Iterable[Finding], nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Before the control plane becomes a release: what breaks is changed, and no kubelet is too old for it.
+    Kubelets follow."""
+    yield from _changes(findings)
+    oldest = int(release.partition(".")[2]) - _SKEW
+    kubelets = ((text_at(node, "metadata", "name"), _minor(node)) for node in nodes)
+    old = sorted(name for name, minor in kubelets if minor is not None and minor < oldest)
+    if old:
+        yield f"upgrade the kubelets of {_some(old)}: they may be at most {_SKEW} releases older than {release}"
+
+
+def before_nodes(release: str, nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Before kubelets become a release, which they do after the control plane: nodes are drained, as for every minor
+    release of kubelet (kubernetes.io/releases/version-skew-policy)."""
+    older = {text_at(node, "metadata", "name"): _minor(node) for node in nodes}
+    last = int(release.partition(".")[2])
+    names = sorted(name for name, minor in older.items() if minor is not None and minor < last)
+    if names:
+        found = sorted({minor for minor in older.values() if minor is not None and minor < last})
+        yield f"drain {_some(names)}, one after the other: kubelet {', '.join(f'1.{minor}' for minor in found)} there"
+
+
+def before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:
+    """Before a driver is upgraded: what breaks is changed, and no claim holds a device that goes."""
+    found = tuple(findings)
+    yield from _changes(each for each in found if each.code != "held-device-gone")
+    held = [each for one in found if one.code == "held-device-gone" for each in one.objects]
+    if held:
+        yield f"end the pods of {_some(sorted(set(held)))}: they hold devices that {name} will name otherwise"
+
+
+def _changes(findings: Iterable[Finding]) -> Iterator[str]:
+    broken = sorted({each for one in findings if one.level == "breaks" for each in one.objects})
+    if broken:
+        yield f"change {_some(broken)}"
+
+
+def _minor(node: Mapping[str, Any]) -> int | None:
+    found = re.match(r"v?1\.(\d+)", text_at(node, "status", "nodeInfo", "kubeletVersion"))
+    return int(found[1]) if found else None
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+# -- who owns the objects: the tool that applies them, and their namespace --
+
+
+def owned(findings: Iterable[Finding], state: ClusterState, driver: str = "") -> tuple[Finding, ...]:
+    """Findings with the owners of their objects: of nodes, which nobody owns, those of the workloads that run a
+    ``driver``."""
+    return tuple(replace(one, owner=_of(one, state, driver)) for one in findings)
+
+
+def _of(finding: Finding, state: ClusterState, driver: str) -> str | None:
+    names = finding.objects
+    if driver and all(name.startswith("Node/") for name in names):
+        names = tuple(runs(driver, (value for kind in state.kinds for value in state.all(kind).values())))
+    found = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
+    return _some(list(found)) or None
+
+
+def _owner(named: str, state: ClusterState) -> str:
+    """``Helm release llm, namespace ml``; of an object that a controller makes, the first that has a tool."""
+    kind, _, rest = named.partition("/")
+    namespace, _, name = rest.rpartition("/")
+    seen = set[tuple[str, str]]()
+    found = [f"namespace {namespace}"] if namespace else []
+    while (kind, name) not in seen:
+        seen.add((kind, name))
+        value = state.get(kind, (namespace, name)) or state.get(kind, ("default", name))
+        tool = of_object(value)
+        if tool is not None:
+            return ", ".join([tool.name, *found])
+        above = next((ref for ref in maps_at(value, "metadata", "ownerReferences") if ref.get("controller")), {})
+        if above:
+            kind, name = text_at(above, "kind"), text_at(above, "name")
+    return ", ".join(found)

@@ -195,14 +195,14 @@ def _without(state: ClusterState, subject: Applicant) -> ClusterState:
 def difference(before: Outcome, after: Outcome) -> tuple[str, Level, str] | None:
     """Code, level and sentence of what differs between two outcomes; None if nothing does."""
     if before.fits and not after.fits:
-        if _undecided(after):
+        if after.undecided:
             return None
         failed = after.attempt.fatal
         error = failed is not None and isinstance(failed.outcome, Fatal)
         return "selector-error" if error else "no-longer-fits", "breaks", f"no longer fits: {after.said}"
     if after.fits and not before.fits:
         where = f"fits now, on {_some(after.nodes)}"
-        return None if _undecided(before) else ("fits-now", "changes", f"{where}; before: {before.said}")
+        return None if before.undecided else ("fits-now", "changes", f"{where}; before: {before.said}")
     if not after.fits:
         same = before.said == after.said
         return None if same else ("other-message", "info", f"still does not fit; kube-scheduler says now: {after.said}")
@@ -240,10 +240,6 @@ def taken(one: Outcome, node: str) -> frozenset[str]:
         for result in results
         for device in result.devices.results
     )
-
-
-def _undecided(one: Outcome) -> bool:
-    return bool(one.undecided)
 
 
 def _some(names: Iterable[str]) -> str:

@@ -17,10 +17,9 @@ from dractl.facts.images import running
 from dractl.facts.kubernetes import kubernetes
 from dractl.model import Target
 from dractl.model.releases import COMPARED, GATES, PREVIEWS, caveat, is_newer, release_of, stage
-from dractl.upgrade import drivers, known, order, server
+from dractl.upgrade import drivers, known, server
 from dractl.upgrade.drivers import DescribedNode
-from dractl.upgrade.finding import Finding, Plan, Step, grouped
-from dractl.upgrade.owners import owned
+from dractl.upgrade.finding import Finding, Plan, Step, before_driver, before_nodes, before_release, grouped, owned
 from dractl.upgrade.placing import Placing
 from dractl.upgrade.server import Input
 
@@ -63,7 +62,8 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
     items = server.merged((*inputs.manifests, *stored(inputs.state)))
     namespaces = _labels(inputs)
     answers: dict[Any, server.Said] = {}
-    state, written = _together(inputs)
+    written = sources.of_objects(item.value for item in inputs.manifests)
+    state = inputs.state.merged(written)
     placing = Placing(state, written) if state.has("ResourceSlice") else None
     placed = [placing.outcomes(state, each) for each in features] if placing is not None else []
     steps = []
@@ -74,7 +74,7 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
         if after is targets[-1] and (_patched(to) or state.all("Node")):
             found += known.of_release("scheduler", to)
         found += _coming(after.release)
-        before_it = tuple(order.before_release(after.release, found, state.all("Node").values()))
+        before_it = tuple(before_release(after.release, found, state.all("Node").values()))
         steps.append(Step(f"Kubernetes {after.release}", before_it, grouped(found)))
     target = targets[-1]
     if len(targets) > 1 or _patched(to):
@@ -96,7 +96,7 @@ def plan(inputs: Compared, start: str, to: str) -> Plan:
             found += placing.differences(outcomes, later)
             outcomes = later
         found += known.of_driver(name, text.rpartition("..")[2])
-        steps.append(Step(f"{name} {change.to}", tuple(order.before_driver(name, found)), grouped(found)))
+        steps.append(Step(f"{name} {change.to}", tuple(before_driver(name, found)), grouped(found)))
     endings = grouped(server.endings(inputs.manifests, target.release))
     steps += [Step("Manifests", (), endings)] if endings and len(targets) > 1 else []
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
@@ -112,7 +112,6 @@ def _driver_of(step: Step, upgraded: Mapping[str, Any]) -> str:
 
 
 def _patched(text: str) -> bool:
-    """True if a version names a patch release."""
     return text.count(".") > 1
 
 
@@ -120,7 +119,7 @@ def _of_nodes(state: ClusterState, to: str) -> Iterator[Step]:
     """The step of the nodes, which follow the control plane."""
     nodes = state.all("Node").values()
     found = [*known.of_nodes(state), *(known.of_release("kubelet", to) if nodes or _patched(to) else ())]
-    before = tuple(order.before_nodes(release_of(to), nodes))
+    before = tuple(before_nodes(release_of(to), nodes))
     if found or before:
         yield Step(f"Nodes {release_of(to)}", before, grouped(found))
 
@@ -216,12 +215,6 @@ def _holders(state: ClusterState) -> dict[str, list[str]]:
             device = "/".join(text_at(result, part) for part in ("driver", "pool", "device"))
             found.setdefault(device, []).append(f"ResourceClaim/{'/'.join(key)}")
     return found
-
-
-def _together(inputs: Compared) -> tuple[ClusterState, ClusterState]:
-    """The cluster with the objects of the manifests, and these alone."""
-    written = sources.of_objects(item.value for item in inputs.manifests)
-    return inputs.state.merged(written), written
 
 
 def gates_of(release: str, gates: Mapping[str, bool]) -> dict[str, bool]:

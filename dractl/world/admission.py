@@ -5,7 +5,6 @@ Faults that an object already has are not held against a change of it: the serve
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Patch, apply, parse_target
@@ -47,14 +46,10 @@ def _faults(state: ClusterState, value: Raw | None, target: Target) -> set[Fault
         for (_, name), namespace in state.all("Namespace").items()
         if isinstance(labels := (namespace.get("metadata") or {}).get("labels") or {}, dict)
     }
-    found = validate(_as_sent(value), target, namespaces=namespaces)
+    sent = {k: v for k, v in value.items() if k != "status"}
+    found = validate(sent, target, namespaces=namespaces)
     faults = {(v.rule, v.field or "", f"{v.field}: {v.message}") for v in found if v.type is not None}
     return faults | set(_of_pod_spec(value))
-
-
-def _as_sent(value: Raw) -> dict[str, Any]:
-    """An object without its status, which is not part of what a change sends."""
-    return {k: v for k, v in value.items() if k != "status"}
 
 
 def _of_pod_spec(value: Raw) -> Iterator[Fault]:

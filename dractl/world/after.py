@@ -70,7 +70,8 @@ def after(
     for key in stays:
         value = before.get("Pod", key)
         if value is not None and not text_at(value, "spec", "nodeName"):
-            state = state.replace("Pod", key, _terminating(value))
+            metadata = {**map_at(value, "metadata"), "deletionTimestamp": "9999-12-31T00:00:00Z"}
+            state = state.replace("Pod", key, {**value, "metadata": metadata})
     owners = _concerned(before, changes)
     among = _touched(scheduler, (*given, *changes))
     where = None if fitting is None or among is None else among.union(fitting)
@@ -197,7 +198,6 @@ def _failed(before: Scheduler, state: ClusterState, owned: Owned, act: Act) -> t
 
 
 def _jobs_of(state: ClusterState, job_set: Key) -> list[Workload]:
-    """The Jobs of a JobSet."""
     return [
         ("Job", key)
         for key, job in state.all("Job").items()
@@ -330,11 +330,6 @@ def _without_claim(state: ClusterState, changes: Sequence[Change]) -> set[str]:
         for key, pod in (state.all("Pod").items() if gone else ())
         if any((key[0], s.get("resourceClaimName")) in gone for s in maps_at(pod, "status", "resourceClaimStatuses"))
     }
-
-
-def _terminating(pod: Raw) -> Raw:
-    metadata = {**map_at(pod, "metadata"), "deletionTimestamp": "9999-12-31T00:00:00Z"}
-    return {**pod, "metadata": metadata}
 
 
 def _like(model: Raw, spec: Raw | None, number: int, kind: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dractl.cluster.idle import idle
+from dractl.cluster.workloads import idle
 
 
 def of(kind: str, spec: dict[str, Any], uid: str = "u", **more: Any) -> tuple[str, str] | None:

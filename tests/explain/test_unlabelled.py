@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation.nodes import some_term_matches
-from dractl.explain.around.unlabelled import Needed, of_pod, of_selector, with_needed
+from dractl.explain.around.machines import Needed, of_pod, of_selector, with_needed
 from dractl.model import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
 KNOWN = {"arch": "amd64", "type": "p5.48xlarge", "cpus": "192"}

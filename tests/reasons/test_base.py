@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl.cluster.devices import Holder
-from dractl.explain.answer import Reason
-from dractl.explain.shown import reason_of
+from dractl.explain.answer import Reason, reason_of
 from dractl.model.names import RequestRef
 from dractl.reasons.amounts import AllNeedsUntainted, NotEnoughTogether
 from dractl.reasons.base import Cause, merge

@@ -8,8 +8,8 @@ import pytest
 
 from dractl.facts.known import breakages
 from dractl.upgrade import Compared, plan
+from dractl.upgrade.finding import before_nodes
 from dractl.upgrade.known import of_release
-from dractl.upgrade.order import before_nodes
 from tests.explain.cluster import slice_of, state_of
 
 

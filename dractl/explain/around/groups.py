@@ -95,7 +95,7 @@ def _parts(state: ClusterState, kind: str, key: Key) -> list[tuple[tuple[str, ..
     value = state.get(kind, key)
     there = [(own, pod) for own, pod in owned_pods(state, kind, key) if not ended(pod)]
     parts: dict[tuple[str, ...], list[Raw]] = {}
-    for _, pod in sorted(there, key=lambda item: (-_priority(item[1]), _created(item[1]), item[0])):
+    for _, pod in sorted(there, key=lambda item: (*_order(item[1]), item[0])):
         if not text_at(pod, "metadata", "deletionTimestamp"):
             parts.setdefault(group_of(pod), []).append({**pod, "metadata": {**pod["metadata"], "namespace": key[0]}})
     refused = refusal(state, *key) is not None
@@ -105,13 +105,10 @@ def _parts(state: ClusterState, kind: str, key: Key) -> list[tuple[tuple[str, ..
     return [(gang, pods, made if len(parts) == 1 else []) for gang, pods in parts.items()]
 
 
-def _priority(pod: Raw) -> int:
-    found = at(pod, "spec", "priority")
-    return found if isinstance(found, int) else 0
-
-
-def _created(pod: Raw) -> str:
-    return text_at(pod, "metadata", "creationTimestamp")
+def _order(pod: Raw) -> tuple[int, str]:
+    """The higher priority first, then the older pod."""
+    priority = at(pod, "spec", "priority")
+    return -priority if isinstance(priority, int) else 0, text_at(pod, "metadata", "creationTimestamp")
 
 
 def _made(workload: Question, there: int) -> list[Raw]:

@@ -10,42 +10,29 @@ from dractl.cluster.devices import Devices, ready_devices, result_device
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.state import at, key_of, maps_at, text_at
 from dractl.errors import InputError
-from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject
+from dractl.explain.answer import DeviceStatus, DriverStatus, Explanation, Hanging, Subject, reason_of
 from dractl.explain.ask import Question
-from dractl.explain.diagnose.pools import unusable as unusable_pool
+from dractl.explain.diagnose.faults import unusable as unusable_pool
 from dractl.explain.selectors import text_of
-from dractl.explain.shown import reason_of
 from dractl.explain.unread import blind_to, both
 from dractl.model import Device, DeviceClass, ResourceClaim, decode
 from dractl.reasons.base import Cause
 from dractl.reasons.headline import Headline
 from dractl.reasons.nodes import NodeFilter
 from dractl.reasons.phrases import Names, Scope, held_by
+from dractl.reasons.refusals import taint_text
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import Cordoned
 
 _MOST = 8  # pods that are named
 _HARMLESS = ("None",)  # effects of taints that keep nothing away
 # A claim without any wish, for a class that takes every device: what it cannot have, nobody can.
+_WISH = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1, "tolerations": [{"operator": "Exists"}]}
 _ANY = {
     "apiVersion": "resource.k8s.io/v1",
     "kind": "ResourceClaim",
     "metadata": {"name": "any", "namespace": "any"},
-    "spec": {
-        "devices": {
-            "requests": [
-                {
-                    "name": "any",
-                    "exactly": {
-                        "deviceClassName": "any",
-                        "allocationMode": "ExactCount",
-                        "count": 1,
-                        "tolerations": [{"operator": "Exists"}],
-                    },
-                }
-            ]
-        }
-    },
+    "spec": {"devices": {"requests": [{"name": "any", "exactly": _WISH}]}},
 }
 _ANY_CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}
 
@@ -196,9 +183,7 @@ def _status(
     devices: Devices, identity: DeviceID, device: Device, pool: PoolSurvey | None, lost: str | None
 ) -> DeviceStatus:
     holders = devices.holders([identity])
-    taints = tuple(
-        f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in device.taints if t.effect not in _HARMLESS
-    )
+    taints = tuple(taint_text(taint) for taint in device.taints if taint.effect not in _HARMLESS)
     if holders:
         return DeviceStatus(str(identity), "held", holders, taints)
     if pool is not None:

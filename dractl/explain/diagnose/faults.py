@@ -1,16 +1,16 @@
-"""Errors that end the scheduler's attempt for all nodes, as causes."""
+"""Errors that end the scheduler's attempt for all nodes, and pools that it does not use, as causes."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from dractl.allocation import DeviceID, Fatal, Fault
-from dractl.allocation.survey import RequestSurvey, Survey
+from dractl.allocation import DeviceID, Fatal, Fault, PoolSurvey, RequestSurvey, Survey
 from dractl.explain import selectors
 from dractl.explain.case import Case
-from dractl.explain.diagnose.pools import unusable
+from dractl.model import RequestRef
 from dractl.reasons.base import Cause
 from dractl.reasons.constraints import AllUnderConstraint
 from dractl.reasons.limits import ClaimLimit, ClassMissing, GateOff
-from dractl.reasons.pools import PoolIncomplete, PoolInvalid
+from dractl.reasons.pools import OfPool, PoolIncomplete, PoolInvalid, PoolObsolete
 from dractl.reasons.scheduling import SchedulerError, UpstreamBug
 from dractl.reasons.selectors import SelectorError
 from dractl.scheduler.verdict import NodeVerdict
@@ -118,3 +118,23 @@ def nodes_of(case: Case, devices: Sequence[DeviceID]) -> tuple[str, ...]:
 
 def _devices(fault: Fault) -> tuple[str, ...]:
     return () if fault.device is None else (str(fault.device),)
+
+
+def unusable(
+    pool: PoolSurvey, request: RequestRef | None = None, *, device_class: str | None = None, all_mode: bool = False
+) -> OfPool:
+    """Why a pool is not used. ``all_mode``: it stops ``request``, which wants all devices."""
+    facts: dict[str, Any] = {
+        "driver": pool.driver,
+        "pool": f"{pool.driver}/{pool.pool}",
+        "have": pool.slices,
+        "want": pool.expected,
+        "generation": pool.generation,
+        "request": request,
+        "device_class": device_class,
+        "all_mode": all_mode,
+    }
+    if pool.state == "invalid":
+        fault = pool.fault.text if pool.fault is not None else "its slices contradict each other"
+        return PoolInvalid(**facts, fault=fault)
+    return (PoolIncomplete if pool.state == "incomplete" else PoolObsolete)(**facts)

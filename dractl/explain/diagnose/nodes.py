@@ -6,15 +6,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, is_extended
-from dractl.allocation.survey import RequestSurvey, Survey
+from dractl.allocation import IMPLICIT_PREFIX, Allocated, Fatal, NodeError, RequestSurvey, Survey, is_extended
 from dractl.cluster.state import map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice, FunnelStage
 from dractl.explain.case import Case
-from dractl.explain.diagnose.faults import fatal
+from dractl.explain.diagnose.faults import fatal, unusable
 from dractl.explain.diagnose.pods import failure_text
-from dractl.explain.diagnose.pools import unusable
-from dractl.explain.diagnose.requests import alone, of_stage
+from dractl.explain.diagnose.requests import alone, of_stage, of_vendor
 from dractl.explain.diagnose.together import together, too_many
 from dractl.explain.funnel import funnel, whole
 from dractl.model.nearest import nearest
@@ -130,7 +128,6 @@ def everywhere(cause: Cause, found: Sequence[NodeFindings]) -> bool:
 
 
 def _lacks(node: NodeFindings, cause: Cause) -> bool:
-    """True if the node has no device that matches what the cause is about."""
     return any(own.about == cause.about and own.reach < cause.page.reach for own in node.causes)
 
 
@@ -270,18 +267,12 @@ def _unmapped(case: Case, verdict: NodeVerdict, resource: str) -> Cause | None:
         there = any(
             s.spec.driver in drivers and s.spec.node_name == verdict.name and s.spec.devices for s in scheduler.slices
         )
-        if there and not item.spec.extended_resource_name and _of_vendor(resource, drivers):
+        if there and not item.spec.extended_resource_name and of_vendor(resource, drivers):
             off = "DRAExtendedResource" not in scheduler.features.on
             return ExtendedResourceUnmapped(
                 resource=resource, device_class=item.metadata.name, gate_off=off, nodes=here
             )
     return None
-
-
-def _of_vendor(resource: str, drivers: Iterable[str]) -> bool:
-    """True if a resource is named after the vendor of one of the drivers: nvidia.com/gpu, gpu.nvidia.com."""
-    domain = resource.partition("/")[0]
-    return any(f".{driver}".endswith(f".{domain}") or f".{domain}".endswith(f".{driver}") for driver in drivers)
 
 
 # -- allocations --
@@ -302,7 +293,6 @@ def _allocation(case: Case, verdict: NodeVerdict) -> tuple[AllocatedDevice, ...]
 
 
 def allocation_of(claim: Raw | None, name: str) -> tuple[AllocatedDevice, ...]:
-    """The allocation of a claim."""
     return tuple(
         AllocatedDevice(name, text_at(r, "request"), text_at(r, "driver"), text_at(r, "pool"), text_at(r, "device"))
         for r in maps_at(claim, "status", "allocation", "devices", "results")

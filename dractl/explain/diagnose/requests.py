@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dractl.allocation import DeviceID, effective_taint_rules
-from dractl.allocation.survey import RequestSurvey, Stage, Survey
+from dractl.allocation import DeviceID, RequestSurvey, Stage, Survey, effective_taint_rules
 from dractl.explain import selectors
 from dractl.explain.case import Case
-from dractl.explain.diagnose.faults import nodes_of, of_fault
-from dractl.explain.diagnose.pools import unusable
+from dractl.explain.diagnose.faults import nodes_of, of_fault, unusable
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.nearest import nearest
 from dractl.reasons.amounts import AllNeedsFree, AllNeedsUntainted, NotEnough
@@ -20,7 +18,7 @@ from dractl.reasons.constraints import AttributeMissing
 from dractl.reasons.devices import DeviceInUse, DeviceInUseSamePod, Tainted
 from dractl.reasons.limits import GateOff
 from dractl.reasons.pools import NoSlicesForDriver, NoSlicesOnNode, SliceNodeMismatch
-from dractl.reasons.refusals import labels_wanted, toleration_text
+from dractl.reasons.refusals import labels_wanted, taint_text, toleration_text
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 
 _TAKEN = ("in-use", "counters", "taints", "capacity")
@@ -61,7 +59,6 @@ def _hidden(case: Case, survey: Survey, request: RequestSurvey, need: int) -> Ca
 
 
 def of_stage(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
-    """The cause that belongs to a stage."""
     match stage.name:
         case "class-selector":
             return _class(case, request, stage, need)
@@ -136,9 +133,13 @@ def _no_devices(case: Case, request: RequestSurvey, drivers: frozenset[str]) -> 
 
 def _near_driver(driver: str, known: Sequence[str]) -> str | None:
     """The driver that was probably meant: one that looks alike, or of the same vendor (``nvidia.com/gpu``)."""
-    vendor = driver.partition("/")[0]
-    of_vendor = [name for name in known if f".{name}".endswith(f".{vendor}") or f".{vendor}".endswith(f".{name}")]
-    return nearest(driver, known) or (of_vendor[0] if of_vendor else None)
+    return nearest(driver, known) or next(iter(of_vendor(driver, known)), None)
+
+
+def of_vendor(name: str, drivers: Iterable[str]) -> list[str]:
+    """The drivers of the vendor that a resource or a class is named after: nvidia.com/gpu, gpu.nvidia.com."""
+    domain = name.partition("/")[0]
+    return [d for d in drivers if f".{d}".endswith(f".{domain}") or f".{domain}".endswith(f".{d}")]
 
 
 def _selector(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cause:
@@ -186,8 +187,8 @@ def _in_use(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Caus
     }
     if request.mode == "All":
         return AllNeedsFree(**held, taken=len(lost))
-    own = case.own
-    if all(set(case.devices.claims_of(device)) <= own for device in lost):
+    own = {claim.key for claim in case.claims.values()}
+    if all(own.issuperset(case.devices.claims_of(device)) for device in lost):
         return DeviceInUseSamePod(**held, of=free + len(lost))
     return DeviceInUse(**held, of=free + len(lost))
 
@@ -213,13 +214,14 @@ def _tainted(case: Case, request: RequestSurvey, stage: Stage, need: int) -> Cau
     taints = Counter(loss.taint for loss in stage.lost if loss.taint)
     taint = taints.most_common(1)[0][0] if taints else None
     lost = [loss.device for loss in stage.lost]
+    rules = _rules(case, taint or "", lost)
     kind = AllNeedsUntainted if request.mode == "All" else Tainted
     return kind(
         **_where(request),
         taint=taint,
         taints=tuple(taints.most_common()),
-        rules=_rules(case, taint or "", lost),
-        sweeping=_sweeping(case, _rules(case, taint or "", lost)),
+        rules=rules,
+        sweeping=_sweeping(case, rules),
         tolerates=_near_tolerations(case, request, taint or ""),
         devices=_texts(lost),
         want=need,
@@ -252,9 +254,7 @@ def _rules(case: Case, taint: str, devices: Sequence[DeviceID]) -> tuple[str, ..
     found = [(d, device) for d in devices if (device := case.devices.get(d)) is not None]
     names = []
     for rule, reach in effective_taint_rules(scheduler.state.taint_rules, scheduler.features, scheduler.state.classes):
-        own = rule.spec.taint
-        value = f"={own.value}" if own.value else ""
-        if f"{own.key}{value}:{own.effect}" == taint and any(reach.covers(d.driver, d.pool, at) for d, at in found):
+        if taint_text(rule.spec.taint) == taint and any(reach.covers(d.driver, d.pool, at) for d, at in found):
             names.append(rule.metadata.name or "")
     return tuple(names)
 
@@ -265,7 +265,7 @@ def _capacity(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
     name = losses[0].capacity or ""
     devices = [loss.device for loss in losses]
     if code == "capacity-missing":
-        known = dict(Counter(n for d in devices for n in case.capacities(d)))
+        known = selectors.names(case.devices, devices, "capacity")
         domain, _, short = name.rpartition("/")
         near = selectors.nearest_name(domain, short, known)
         return CapacityMissing(
@@ -314,7 +314,7 @@ def _attribute_missing(case: Case, request: RequestSurvey, stage: Stage) -> Caus
     name = stage.attribute or ""
     lost = [loss.device for loss in stage.lost]
     domain, _, short = name.partition("/")
-    known = dict(Counter(n for d in lost for n in case.attributes(d)))
+    known = selectors.names(case.devices, lost, "attributes")
     return AttributeMissing(
         **_where(request),
         constraint=f"matchAttribute {name}",

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from dractl.allocation import DeviceID
-from dractl.allocation.survey import ConstraintSurvey, RequestSurvey, Survey
+from dractl.allocation import ConstraintSurvey, DeviceID, RequestSurvey, Survey
 from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.answer import Conflict, ConstraintGroup
@@ -48,7 +47,7 @@ def together(case: Case, survey: Survey) -> list[Cause]:
 def too_many(case: Case, survey: Survey) -> Cause | None:
     """Requests that each find devices on the node, and together want more than it has, in use or not."""
     requests = [r for r in survey.requests if r.ref.alternative is None]
-    matching = [_matching(r) for r in requests]
+    matching = [matching_devices(r) for r in requests]
     union = list(dict.fromkeys(device for devices in matching for device in devices))
     wanted = sum(r.wanted for r in requests)
     if len(requests) < 2 or len(union) >= wanted or any(r.mode == "All" for r in requests):
@@ -148,7 +147,7 @@ def _constraint(case: Case, survey: Survey, constraint: ConstraintSurvey) -> Cau
 
 def _exists(case: Case, covered: Sequence[RequestSurvey], attribute: str) -> bool:
     """True if a value of the attribute has as many devices as every request wants, in use or not."""
-    there = [_values(case, _matching(request), attribute) for request in covered]
+    there = [_values(case, matching_devices(request), attribute) for request in covered]
     values = {value for counted in there for value in counted}
     return any(all(counted[value] >= r.wanted for counted, r in zip(there, covered, strict=True)) for value in values)
 
@@ -199,7 +198,7 @@ def conflict_on(case: Case, verdict: NodeVerdict, survey: Survey) -> Conflict | 
     return None
 
 
-def _matching(request: RequestSurvey) -> list[DeviceID]:
+def matching_devices(request: RequestSurvey) -> list[DeviceID]:
     """The devices that the selectors take, free or not."""
     chosen = [s for s in request.stages if s.name in ("class-selector", "request-selector")]
     return list(chosen[-1].kept if chosen else request.offered)

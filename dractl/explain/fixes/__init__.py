@@ -1,6 +1,6 @@
 """Changes after which a subject fits: made from its causes, each verified by allocating again.
 
-:mod:`registry` says which makers are for which causes; importing the modules below registers them.
+`candidates` says which makers are for which causes; importing the modules below registers them.
 """
 
 from dractl.explain.fixes import (  # noqa: F401
@@ -9,7 +9,6 @@ from dractl.explain.fixes import (  # noqa: F401
     extended,
     gangs,
     holders,
-    limits,
     nodes,
     objects,
     replicas,

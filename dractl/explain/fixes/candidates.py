@@ -2,81 +2,39 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.state import maps_at, text_at
+from dractl.allocation import Features, RequestSurvey
+from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
+from dractl.cluster.state import ClusterState, maps_at, text_at
 from dractl.cluster.workloads import WORKLOADS
-from dractl.explain.fixes.edits import put
+from dractl.explain.ask import Question
+from dractl.explain.case import Case
+from dractl.explain.fixes.edits import Operation, put
+from dractl.explain.fixes.owners import Owners
 from dractl.explain.fixes.preference import Preference
-from dractl.objects import Claim, Constraint, Request
+from dractl.model.names import RequestRef
+from dractl.objects import Claim, Constraint, Raw, Request
+from dractl.reasons.base import Cause
 from dractl.reasons.scheduling import Mixed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from dractl.allocation import Features
-    from dractl.allocation.survey import RequestSurvey
-    from dractl.cluster.changes import Change
-    from dractl.cluster.devices import Devices
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.ask import Question
-    from dractl.explain.case import Case
-    from dractl.explain.fixes.owners import Owners
-    from dractl.model.names import RequestRef
-    from dractl.objects import Raw
-    from dractl.reasons.base import Cause
-    from dractl.scheduler.attempt import Scheduler
-    from dractl.scheduler.claims import PodClaim
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
-
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.verdict import NodeVerdict
 
 SUCH = "if such devices will do"  # the effect of asking for something else
 
 
-class Topic(Enum):
-    """The subject of a fix."""
-
-    AFFINITY = auto()
-    ALL_MODE = auto()
-    AMOUNT = auto()
-    CAPACITY = auto()
-    CLAIM = auto()
-    CLASS = auto()
-    CONSTRAINT = auto()
-    CONSUMER = auto()
-    COUNT = auto()
-    CREATION = auto()
-    DEVICE = auto()
-    ENDING = auto()
-    ENDINGS = auto()
-    EXTENDED = auto()
-    GANG = auto()
-    GATE = auto()
-    GATES = auto()
-    LABEL = auto()
-    NAME = auto()
-    NAMESPACE = auto()
-    NODE = auto()
-    NODE_NAME = auto()
-    POD = auto()
-    POOL = auto()
-    PORT = auto()
-    QUOTA = auto()
-    RELEASE = auto()
-    ROLLOUT = auto()
-    RULE = auto()
-    SCHEDULER = auto()
-    SELECTOR = auto()
-    SHARING = auto()
-    SPREAD = auto()
-    TAINT = auto()
-    TOGETHER = auto()
-    TOLERATION = auto()
-    WAIT = auto()
+# What a fix is about.
+Topic = Enum(
+    "Topic",
+    "AFFINITY ALL_MODE AMOUNT CAPACITY CLAIM CLASS CONSTRAINT CONSUMER COUNT CREATION DEVICE ENDING "
+    "ENDINGS EXTENDED GANG GATE GATES LABEL NAME NAMESPACE NODE NODE_NAME POD POOL PORT QUOTA RELEASE "
+    "ROLLOUT RULE SCHEDULER SELECTOR SHARING SPREAD TAINT TOGETHER TOLERATION WAIT",
+)
 
 
 class FixSlot(Struct, frozen=True):
@@ -148,7 +106,6 @@ class Candidate(Struct, frozen=True):
 
 
 def touches(change: Change) -> int:
-    """The extent of a change."""
     match change:
         case Patch(target):
             return _TOUCHES.get(parse_target(target)[0], SETTING)
@@ -223,27 +180,14 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def question(self) -> Question:
-        """The question."""
         return self.case.question
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler of the cluster as it is."""
         return self.case.scheduler
 
     @property
-    def attempt(self) -> Attempt:
-        """The scheduler's verdict."""
-        return self.case.attempt
-
-    @property
-    def devices(self) -> Devices:
-        """The devices of the cluster."""
-        return self.case.devices
-
-    @property
     def state(self) -> ClusterState:
-        """The cluster."""
         return self.case.state if self.group is None else self.group.state
 
     @property
@@ -253,7 +197,6 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def claims(self) -> tuple[PodClaim, ...]:
-        """The claims of the subject."""
         return tuple(self.case.claims.values())
 
     @property
@@ -271,10 +214,14 @@ class FixProblem(Struct, frozen=True):
         """The subject's name as a target of changes."""
         return "/".join(("Pod", *self.question.key))
 
+    def patch(self, *operations: Operation) -> Patch:
+        """A patch of the subject."""
+        return Patch(self.target, operations)
+
     def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
         """Every request on every surveyed node that cannot allocate."""
         surveys = self.case.refusing
-        for verdict in self.attempt.nodes:
+        for verdict in self.case.attempt.nodes:
             survey = surveys.get(verdict.name)
             for request in survey.requests if survey else ():
                 yield verdict, request
@@ -328,3 +275,48 @@ class Written(Struct, Generic[Part], frozen=True):
     def remove(self, *field: str | int) -> Patch:
         """A patch that removes a field."""
         return Patch(self.target, ({"op": "remove", "path": pointer(*self.part.path, *field)},))
+
+
+# -- the makers of fixes, and the causes that they are for; importing a module registers its makers --
+
+ForCause = Callable[[FixProblem, Any], Iterator[Candidate]]
+Once = Callable[[FixProblem], Iterator[Candidate]]
+
+
+F = TypeVar("F", bound="ForCause")
+G = TypeVar("G", bound="Once")
+
+_BY_CAUSE: list[tuple[tuple[type[Cause], ...], ForCause]] = []
+_ONCE: list[tuple[tuple[type[Cause], ...], Once]] = []
+
+
+def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
+    """Registers a maker that is called with the problem and each cause of these classes."""
+
+    def register(maker: F) -> F:
+        _BY_CAUSE.append((causes, maker))
+        return maker
+
+    return register
+
+
+def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
+    """Registers a maker that is called once if any cause is of these classes: it looks at all claims, nodes or surveys
+    together."""
+
+    def register(maker: G) -> G:
+        _ONCE.append((causes, maker))
+        return maker
+
+    return register
+
+
+def candidates(problem: FixProblem) -> Iterator[Candidate]:
+    """Every candidate for the causes of a problem."""
+    for classes, once in _ONCE:
+        if any(isinstance(cause, classes) for cause in problem.causes):
+            yield from once(problem)
+    for classes, maker in _BY_CAUSE:
+        for cause in problem.causes:
+            if isinstance(cause, classes):
+                yield from maker(problem, cause)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from dractl.cluster.changes import Patch
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_once_for
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_once_for
 from dractl.objects import Constraint
 from dractl.reasons.base import OfRequest, OfRequests
 from dractl.reasons.constraints import AttributeMissing, AttributeType

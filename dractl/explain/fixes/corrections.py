@@ -78,10 +78,6 @@ def renamed(text: str, wrong: Lookup, right: str) -> str:
         if (lookup.kind, lookup.full_name) == (wrong.kind, wrong.full_name)
         for place in ((*lookup.domain_span, domain), *([(*lookup.name_span, name)] if name and lookup.name else []))
     }
-    return _replaced(text, places)
-
-
-def _replaced(text: str, places: set[tuple[int, int, str]]) -> str:
     for start, end, new in sorted(places, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -154,7 +150,6 @@ def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
 
 
 def _driver(text: str, found: Comparison, lost: Sequence[DeviceID]) -> Iterator[Rewrite]:
-    """The name of a driver that is there."""
     drivers = {device.driver for device in lost}
     for literal in found.literals[:1]:
         for driver in _alike(str(literal.value), sorted(drivers - {literal.value}), ""):
@@ -307,7 +302,6 @@ def _next_smaller(wanted: str, present: Sequence[str]) -> list[str]:
 
 
 def _profile(value: str) -> tuple[int, int] | None:
-    """Memory and slices of a MIG profile."""
     match = _PROFILE.match(value)
     return None if match is None else (int(match[2]), int(match[1]))
 

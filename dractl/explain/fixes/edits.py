@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dractl.cluster.changes import pointer
+from dractl.cluster.changes import parts, pointer
 from dractl.cluster.state import at
 
 Operation = Mapping[str, Any]
@@ -43,11 +43,6 @@ def drop(value: Any, path: Path) -> Operation:
     if isinstance(parent, dict) and list(parent) == [path[-1]] and path[-2:-1] not in (("spec",), ("metadata",)):
         return drop(value, path[:-1])
     return remove(*path)
-
-
-def parts(path: str) -> list[str]:
-    """The keys and indices of a JSON pointer (RFC 6901)."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
 
 
 def moved(operation: Operation, source: Any, target: Any, prefix: Path) -> Operation | None:

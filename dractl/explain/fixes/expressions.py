@@ -10,10 +10,9 @@ from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.corrections import Rewrite, corrections, renamed
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_once_for
 from dractl.model.names import RequestRef
 from dractl.objects import items, selectors_of
 from dractl.reasons.base import Cause
@@ -117,11 +116,11 @@ def _edits(problem: FixProblem, text: str, lost: Sequence[DeviceID], *, meant: b
         if meant and not any(found.error for found in problem.case.evaluated(part.text, lost)):
             yield from _instead(problem, text, part, lost)
             continue
-        wrong = selectors.misfit(problem.devices, part.text, lost)
+        wrong = selectors.misfit(problem.case.devices, part.text, lost)
         if wrong.nearest and wrong.reference is not None:
             title = f"change {wrong.reference.full_name} to {wrong.nearest}"
             yield Rewrite(title, renamed(text, wrong.reference, wrong.nearest), corrects=True)
-        for edit in corrections(problem.devices, part.text, lost):
+        for edit in corrections(problem.case.devices, part.text, lost):
             yield edit.within(text, part)
         rest = _without(text, part)
         if rest is not None:
@@ -133,7 +132,7 @@ def _instead(problem: FixProblem, text: str, part: Excerpt, lost: Sequence[Devic
     """Other devices than those meant: not of another type, which are no replacement."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
-    for edit in corrections(problem.devices, part.text, lost):
+    for edit in corrections(problem.case.devices, part.text, lost):
         other = edit if not edit.corrects else replace(edit, preference=Preference.ADAPT, corrects=False)
         yield other.within(text, part)
 

@@ -1,18 +1,20 @@
-"""Fixes for extended resources: the right name, no leftover of a device plug-in, a class that provides it, less."""
+"""Fixes in what containers ask for: extended resources (the right name, no leftover of a device plug-in, a class that
+provides it, less), and amounts that a LimitRange refuses."""
 
 from collections.abc import Iterator
 
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
-from dractl.cluster.state import at, map_at, maps_at
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic
+from dractl.cluster.state import at, map_at, maps_at, text_at
+from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.edits import drop, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.reasons.base import Cause
+from dractl.reasons.between import PodsNotCreated
 from dractl.reasons.scheduling import ExtendedResourceUnmapped
-from dractl.scheduler.snapshot import PodInfo
+from dractl.scheduler.snapshot import PodInfo, quantity
 
+_CONTAINERS = ("spec", "template", "spec", "containers")
 _OF_CLASS = "deviceclass.resource."  # how the implicit name of a class begins
 
 
@@ -48,7 +50,7 @@ def _renamed(problem: FixProblem, resource: str, name: str) -> Iterator[Candidat
         same = _vendor(resource) == _vendor(name) or resource.startswith(_OF_CLASS)
         yield Candidate(
             f"change extended resource {resource} to {name}",
-            (Patch(problem.target, tuple(operations)),),
+            (problem.patch(*operations),),
             FixSlot(Topic.NAME, resource),
             Preference.CORRECT if same else Preference.ADAPT,
             effect="" if same else SUCH,
@@ -73,7 +75,7 @@ def _removed(problem: FixProblem, resource: str) -> Iterator[Candidate]:
     if operations:
         yield Candidate(
             f"remove {resource} from the limits of the pod's containers",
-            (Patch(problem.target, operations),),
+            (problem.patch(*operations),),
             FixSlot(Topic.EXTENDED, resource),
             Preference.CORRECT,
             effect="the pod's claims give it its devices",
@@ -99,8 +101,47 @@ def less(problem: FixProblem) -> Iterator[Candidate]:
                 operations = tuple(replace(path, str(left)) for path in paths if at(problem.pod, *path) is not None)
                 yield Candidate(
                     f"lower {resource} from {amount} to {left}",
-                    (Patch(problem.target, operations),),
+                    (problem.patch(*operations),),
                     FixSlot(Topic.AMOUNT, resource),
                     Preference.LESS,
                     degree=amount - left,
                 )
+
+
+@fix_for(PodsNotCreated)
+def within(problem: FixProblem, cause: PodsNotCreated) -> Iterator[Candidate]:
+    """Requests and limits of the containers as the LimitRange lets them be, written where the pods are."""
+    kind, key = problem.question.kind, problem.question.key
+    value, bound = problem.state.get(kind, key), cause.bound
+    if value is None or bound is None or bound.of != "Container":
+        return
+    operations, told = [], []
+    for index, container in enumerate(maps_at(value, *_CONTAINERS)):
+        for field in ("limits", "requests"):
+            amount = map_at(container, "resources", field).get(bound.resource)
+            wrong = amount is not None and (
+                quantity(amount) < quantity(bound.amount) if bound.least else quantity(bound.amount) < quantity(amount)
+            )
+            if wrong:
+                path = pointer(*_CONTAINERS, index, "resources", field, bound.resource)
+                operations.append({"op": "replace", "path": path, "value": bound.amount})
+                told.append(f"{field}.{bound.resource} of container {text_at(container, 'name')} from {amount}")
+    if operations:
+        ranges = " or ".join(_ranges(problem, key[0], bound.resource))
+        yield Candidate(
+            f"{'raise' if bound.least else 'lower'} {' and '.join(told)} to {bound.amount}",
+            (Patch("/".join((kind, *key)), tuple(operations)),),
+            FixSlot(Topic.AMOUNT, bound.resource),
+            Preference.LESS,
+            effect=f"LimitRange {ranges} allows no {'less' if bound.least else 'more'}" if ranges else "",
+        )
+
+
+def _ranges(problem: FixProblem, namespace: str, resource: str) -> list[str]:
+    """The LimitRanges of a namespace that limit a resource of containers."""
+    return [
+        "/".join(key)
+        for key, value in problem.state.all("LimitRange").items()
+        if key[0] == namespace
+        and any(resource in {**map_at(of, "min"), **map_at(of, "max")} for of in maps_at(value, "spec", "limits"))
+    ]

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
+from dractl.cluster.state import Key
+from dractl.explain.answer import Fix
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for
 from dractl.reasons.gangs import GangIncomplete, GangTooSmall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dractl.cluster.state import Key
-    from dractl.explain.answer import Fix
-    from dractl.explain.fixes.candidates import FixProblem
 
 _MINIMUM = ("spec", "schedulingPolicy", "gang", "minCount")
 

@@ -7,14 +7,14 @@ from dractl.cluster.changes import Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import Holder, is_left_over
 from dractl.cluster.state import key_of, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.edits import put, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_once_for
 from dractl.reasons.amounts import NotEnoughTogether
 from dractl.reasons.base import Cause, Held
 from dractl.reasons.capacity import CountersShort
 from dractl.reasons.constraints import ConstraintConflict
+from dractl.reasons.phrases import plural
 from dractl.scheduler.admission import ADMIN_LABEL
 
 _MOST = 12  # holders that are tried one by one
@@ -86,16 +86,12 @@ def _end(problem: FixProblem, claims: list[tuple[str, list[Holder]]], *, degree:
         changes,
         slot,
         preference,
-        ending.effect if more else "; ".join(filter(None, (_frees(devices), ending.effect))),
+        ending.effect if more else "; ".join(filter(None, (f"frees {plural(devices, 'device')}", ending.effect))),
         degree=degree + more * _MOST,
         unless=(Topic.ENDING,) if several else (),
         tried=gone if gone != changes else (),
         corrects=waits and not several,
     )
-
-
-def _frees(devices: int) -> str:
-    return f"frees {devices} device{'s' if devices > 1 else ''}"
 
 
 def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
@@ -171,7 +167,7 @@ def share(problem: FixProblem) -> Iterator[Candidate]:
                 change = replace(("spec", "resourceClaims", index), entry)
                 yield Candidate(
                     f"use claim {key[1]}, which {len(users)} pods share",
-                    (Patch("/".join(("Pod", *problem.question.key)), (change,)),),
+                    (problem.patch(change),),
                     FixSlot(Topic.SHARING),
                     Preference.ADAPT,
                 )

@@ -7,10 +7,18 @@ from typing import Any
 from dractl.cluster.changes import Create, Patch, parse_target, pointer
 from dractl.cluster.state import at, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import (
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    fix_for,
+    fix_once_for,
+    joint,
+    own_first,
+)
 from dractl.explain.fixes.edits import Operation, append, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, taint_name, with_effect
 from dractl.model.nearest import nearest
 from dractl.objects import Raw
@@ -41,15 +49,15 @@ _SPREAD = ("spec", "topologySpreadConstraints")
 @fix_once_for(Cause)
 def admit(problem: FixProblem) -> Iterator[Candidate]:
     """Changes that make a refused node acceptable; nodes where DRA would fit come first."""
-    refused = [(v, v.rejection) for v in problem.attempt.nodes if v.rejection is not None]
+    refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda item: (not item[0].allocates, bool(item[0].elsewhere)))
     for verdict, rejection in refused[:_MOST]:
         every = problem.scheduler.refusals(problem.case.pod, verdict.name) if problem.pod is not None else ()
         # Uncordoning removes the taint of a cordon, too.
-        cordoned = any(each.plugin == "NodeUnschedulable" for each in every)
-        needed = [
-            e for e in every if not (cordoned and e.plugin == "TaintToleration" and _only_cordon(problem, verdict))
-        ]
+        alone = any(each.plugin == "NodeUnschedulable" for each in every) and all(
+            text_at(taint, "key") == _CORDON for taint in _untolerated(problem, verdict)
+        )
+        needed = [each for each in every if not (alone and each.plugin == "TaintToleration")]
         found = [_of(problem, verdict, each) for each in needed or (rejection,)]
         if len(found) == 1:
             yield from found[0]
@@ -58,14 +66,8 @@ def admit(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _of(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> list[Candidate]:
-    """Changes that remove one refusal of a node."""
     maker = _MAKERS.get(rejection.plugin)
     return list(maker(problem, verdict, rejection)) if maker is not None else []
-
-
-def _only_cordon(problem: FixProblem, verdict: NodeVerdict) -> bool:
-    """True if a cordon's taint is the only one that the pod does not tolerate."""
-    return all(text_at(t, "key") == _CORDON for t in _untolerated(problem, verdict))
 
 
 def _untolerated(problem: FixProblem, verdict: NodeVerdict) -> list[Raw]:
@@ -98,7 +100,7 @@ def _or_others(problem: FixProblem, verdict: NodeVerdict) -> str:
     """The other nodes on which DRA would fit, and which the same filter refuses with the same words."""
     others = [
         v.name
-        for v in problem.attempt.nodes
+        for v in problem.case.attempt.nodes
         if v is not verdict
         and v.allocates
         and not v.elsewhere
@@ -118,13 +120,12 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
     taints = maps_at(verdict.node, "spec", "taints")
     cordoned = bool(at(verdict.node, "spec", "unschedulable"))
     bad = [t for t in _untolerated(problem, verdict) if not (cordoned and text_at(t, "key") == _CORDON)]
-    pod = problem.target if problem.pod is not None else None
     found = [passing(text_at(t, "key")) for t in bad]
     if any(controller is not None and controller.leaving for controller in found):
         return  # the node goes away
     own = [t for t, controller in zip(bad, found, strict=True) if controller is None]
     names = ", ".join(map(taint_name, bad))
-    if pod is not None and own and len(own) == len(bad):
+    if problem.pod is not None and own and len(own) == len(bad):
         keys = ", ".join(text_at(t, "key") for t in own)
         for index, written in enumerate(maps_at(problem.question.value, "spec", "tolerations")):
             if len(own) == 1 and near_miss(written, text_at(own[0], "key"), text_at(own[0], "value")):
@@ -132,7 +133,7 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
                 meant = "=".join(filter(None, (text_at(written, "key"), text_at(written, "value"))))
                 yield Candidate(
                     f"change the pod's toleration of {meant} to {names}",
-                    (Patch(pod, (change,)),),
+                    (problem.patch(change),),
                     FixSlot(Topic.TOLERATION, keys),
                     Preference.CORRECT,
                 )
@@ -141,7 +142,7 @@ def _untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
         foreign = machine is not None and any(text_at(t, "key") == _ARCH for t in own)
         yield Candidate(
             f"tolerate taint {names}" if foreign else f"add a toleration for {names} to the pod",
-            (Patch(pod, operations),),
+            (problem.patch(*operations),),
             FixSlot(Topic.TOLERATION, keys),
             Preference.CLUSTER if foreign else Preference.ADMIT,
             effect=_BUILT.format(machine) if foreign else "",
@@ -173,18 +174,17 @@ def _kubelet_says(node: Raw) -> str:
 
 def _affinity(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     labels = map_at(verdict.node, "metadata", "labels")
-    pod = problem.target if problem.pod is not None else None
     spec = map_at(problem.question.value, "spec")
     wrong = {k: v for k, v in map_at(spec, "nodeSelector").items() if labels.get(k) != v}
     terms = maps_at(problem.question.value, *_REQUIRED, "nodeSelectorTerms")
     wanted = PodInfo(problem.question.value).node_affinity
     fails = bool(terms) and wanted is not None and not NodeInfo(verdict.node).matches(wanted)
     by_class = text_at(spec, "runtimeClassName") if wrong and _from_runtime_class(problem, wrong) else ""
-    if pod is not None and not by_class:
+    if problem.pod is not None and not by_class:
         yield from _near_labels(problem, verdict, wrong, terms if fails else [])
-        yield from _without_affinity(problem, pod, wrong, fails, str(labels.get(_ARCH) or ""))
-    elif pod is not None:
-        yield from _without_runtime_class(problem, pod, wrong)
+        yield from _without_affinity(problem, wrong, fails, str(labels.get(_ARCH) or ""))
+    elif problem.pod is not None:
+        yield from _without_runtime_class(problem, wrong)
     added = dict(wrong)
     if fails and terms:
         for e in maps_at(terms[0], "matchExpressions"):
@@ -220,15 +220,15 @@ def _from_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> bool:
     return not any(key in written for key in wrong)
 
 
-def _without_runtime_class(problem: FixProblem, pod: str, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
+def _without_runtime_class(problem: FixProblem, wrong: Mapping[str, Any]) -> Iterator[Candidate]:
     """The pod without its RuntimeClass and the nodeSelector that this has added to it."""
     runtime = remove("spec", "runtimeClassName")
-    whole = Patch(pod, (runtime, *(remove("spec", "nodeSelector", key) for key in wrong)))
+    whole = problem.patch(runtime, *(remove("spec", "nodeSelector", key) for key in wrong))
     owned = workload_target(problem.pod, problem.question.key[0]) is not None
     name = text_at(problem.question.value, "spec", "runtimeClassName")
     yield Candidate(
         f"remove runtimeClassName {name} from the pod",
-        (Patch(pod, (runtime,)) if owned else whole,),
+        (problem.patch(runtime) if owned else whole,),
         FixSlot(Topic.AFFINITY, "runtime class"),
         Preference.RELAX,
         effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in wrong.items())}",
@@ -241,7 +241,6 @@ def _near_labels(
 ) -> Iterator[Candidate]:
     """The value, or the key, that nodes have, where a nodeSelector or a node affinity has a typing error: what no node
     has."""
-    pod = problem.target
     labels = map_at(verdict.node, "metadata", "labels")
     there = {
         entry
@@ -256,10 +255,10 @@ def _near_labels(
         right = nearest(str(value), [str(labels[key])], 0.75) if key in labels else None
         other = _key_now(key, [str(value)], labels) if key not in there else None
         if right is not None and not _other_number(str(value), right) and not _other_place(key, str(value), right):
-            changed = Patch(pod, (replace((*path, key), right),))
+            changed = problem.patch(replace((*path, key), right))
             yield _label_fix(f"change nodeSelector {key}={value} to {right}", changed, key)
         elif other is not None:
-            renamed = Patch(pod, (remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value}))
+            renamed = problem.patch(remove(*path, key), {"op": "add", "path": pointer(*path, other), "value": value})
             yield _label_fix(f"change nodeSelector {key} to {other}", renamed, key)
     for t, term in enumerate(terms):
         for e, expression in enumerate(maps_at(term, "matchExpressions")):
@@ -269,7 +268,7 @@ def _near_labels(
             where = (*_REQUIRED, "nodeSelectorTerms", t, "matchExpressions", e)
             other = _key_now(key, values, labels) if key not in there else None
             if other is not None:
-                renamed = Patch(pod, (replace((*where, "key"), other),))
+                renamed = problem.patch(replace((*where, "key"), other))
                 yield _label_fix(f"change node affinity {key} to {other}", renamed, key)
             if key not in labels:
                 continue
@@ -279,7 +278,7 @@ def _near_labels(
             near = [v for v in typed if nearest(v, [here], 0.75)]
             if near:
                 replaced = replace((*where, "values"), [labels[key] if v in near else v for v in values])
-                yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", Patch(pod, (replaced,)), key)
+                yield _label_fix(f"change node affinity {key}={near[0]} to {labels[key]}", problem.patch(replaced), key)
 
 
 def _key_now(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
@@ -309,14 +308,12 @@ def _label_fix(title: str, patch: Patch, key: str) -> Candidate:
     return Candidate(title, (patch,), FixSlot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True)
 
 
-def _without_affinity(
-    problem: FixProblem, pod: str, wrong: Mapping[str, Any], fails: bool, machine: str
-) -> Iterator[Candidate]:
+def _without_affinity(problem: FixProblem, wrong: Mapping[str, Any], fails: bool, machine: str) -> Iterator[Candidate]:
     selector = map_at(problem.question.value, "spec", "nodeSelector")
     if _ARCH in wrong and not fails and len(wrong) == 1 and machine:
         yield Candidate(
             f"change nodeSelector {_ARCH} from {wrong[_ARCH]} to {machine}",
-            (Patch(pod, (replace(("spec", "nodeSelector", _ARCH), machine),)),),
+            (problem.patch(replace(("spec", "nodeSelector", _ARCH), machine)),),
             FixSlot(Topic.AFFINITY),
             Preference.CLUSTER,
             effect=_BUILT.format(machine),
@@ -333,10 +330,7 @@ def _without_affinity(
     )
     if operations:
         yield Candidate(
-            f"remove {removed} from the pod",
-            (Patch(pod, tuple(operations)),),
-            FixSlot(Topic.AFFINITY),
-            Preference.RELAX,
+            f"remove {removed} from the pod", (problem.patch(*operations),), FixSlot(Topic.AFFINITY), Preference.RELAX
         )
 
 
@@ -353,17 +347,16 @@ def label(verdict: NodeVerdict, added: Mapping[str, str]) -> Patch:
 
 
 def _ports(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    pod = problem.target if problem.pod is not None else None
     operations = [
         drop(problem.question.value, ("spec", "containers", c, "ports", p, "hostPort"))
         for c, container in enumerate(maps_at(problem.question.value, "spec", "containers"))
         for p, port in enumerate(maps_at(container, "ports"))
         if port.get("hostPort")
     ]
-    if pod is not None and operations and not at(problem.question.value, "spec", "hostNetwork"):
+    if problem.pod is not None and operations and not at(problem.question.value, "spec", "hostNetwork"):
         yield Candidate(
             "remove hostPort from the pod's containers",
-            (Patch(pod, tuple(operations)),),
+            (problem.patch(*operations),),
             FixSlot(Topic.PORT),
             Preference.ADAPT,
             effect="reach the pod through a Service",
@@ -400,7 +393,7 @@ def _resources(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) 
     yield from _end_pods(problem, verdict, tuple(PodInfo(p).full_name for p in others))
 
 
-def _without(problem: FixProblem, pod: str, resource: str) -> Candidate:
+def _without(problem: FixProblem, resource: str) -> Candidate:
     """The containers without huge pages, which no pod needs to run and the node has not set aside."""
     operations = tuple(
         drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
@@ -410,7 +403,7 @@ def _without(problem: FixProblem, pod: str, resource: str) -> Candidate:
     )
     return Candidate(
         f"remove {resource} from the pod's containers",
-        (Patch(pod, operations),),
+        (problem.patch(*operations),),
         FixSlot(Topic.AMOUNT, resource),
         Preference.RELAX,
         effect="or set huge pages aside on the node, by the kernel parameter hugepages",
@@ -419,9 +412,8 @@ def _without(problem: FixProblem, pod: str, resource: str) -> Candidate:
 
 def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     """The largest request of a container cut to what is free on the node."""
-    pod = problem.target if problem.pod is not None else None
     resource = rejection.resource or ""
-    if pod is None or rejection.free is None or rejection.want is None:
+    if problem.pod is None or rejection.free is None or rejection.want is None:
         return
     spec = map_at(problem.question.value, "spec")
     deciding = init_request(spec, resource)
@@ -437,7 +429,7 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
         return
     offered = map_at(verdict.node, "status", "allocatable").get(resource)
     if resource.startswith("hugepages-") and not quantity(offered).sign():
-        yield _without(problem, pod, resource)
+        yield _without(problem, resource)
     if left.sign() <= 0:
         return
     fields = ["requests"]
@@ -449,7 +441,7 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
     title = f"lower {whose} for {resource} from {amounts[index]} to {left}"
     yield Candidate(
         f"set the pod's request for {resource} to {left}" if added else title,
-        (Patch(pod, operations),),
+        (problem.patch(*operations),),
         FixSlot(Topic.AMOUNT, resource),
         Preference.LESS,
         effect=f"it names none, and a LimitRange makes that {amounts[index]}" if added else "",
@@ -457,17 +449,16 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
 
 
 def _pod_affinity(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    pod = problem.target if problem.pod is not None else None
     affinity = map_at(problem.question.value, "spec", "affinity")
     strangers = {unmet.stranger for unmet in rejection.unmet if isinstance(unmet, PodAffinityUnmet)} - {None}
-    if pod is not None and strangers:
-        yield from _namespaces(problem, pod, {str(name).partition("/")[0] for name in strangers})
+    if problem.pod is not None and strangers:
+        yield from _namespaces(problem, {str(name).partition("/")[0] for name in strangers})
     for kind in ("podAntiAffinity", "podAffinity"):
-        if pod is not None and kind in affinity:
+        if problem.pod is not None and kind in affinity:
             removed = drop(problem.question.value, ("spec", "affinity", kind))
             yield Candidate(
                 f"remove {kind} from the pod",
-                (Patch(pod, (removed,)),),
+                (problem.patch(removed),),
                 FixSlot(Topic.AFFINITY, "pods"),
                 Preference.RELAX,
                 effect="or prefer it instead of requiring it",
@@ -475,7 +466,7 @@ def _pod_affinity(problem: FixProblem, verdict: NodeVerdict, rejection: Rejectio
     yield from _end_pods(problem, verdict, rejection.pods)
 
 
-def _namespaces(problem: FixProblem, pod: str, namespaces: set[str]) -> Iterator[Candidate]:
+def _namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
     """A term of the required pod affinity with the namespaces of the pods that have its labels."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(maps_at(problem.question.value, *path)):
@@ -484,7 +475,7 @@ def _namespaces(problem: FixProblem, pod: str, namespaces: set[str]) -> Iterator
         operations = append(problem.question.value, (*path, index, "namespaces"), added)
         yield Candidate(
             f"add namespace {', '.join(added)} to the pod's podAffinity",
-            (Patch(pod, operations),),
+            (problem.patch(*operations),),
             FixSlot(Topic.AFFINITY, "namespaces"),
             Preference.CORRECT,
             effect="without namespaces a term is about pods of its own namespace",
@@ -494,26 +485,25 @@ def _namespaces(problem: FixProblem, pod: str, namespaces: set[str]) -> Iterator
 
 
 def _spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    pod = problem.target if problem.pod is not None else None
     spread = maps_at(problem.question.value, *_SPREAD)
     hard = [i for i, c in enumerate(spread) if c.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"]
     least = [i for i in hard if isinstance(spread[i].get("minDomains"), int)]
-    if pod is not None:
-        yield from _fewer_domains(problem, pod, {i: spread[i] for i in least})
-    if pod is not None and hard:
+    if problem.pod is not None:
+        yield from _fewer_domains(problem, {i: spread[i] for i in least})
+    if problem.pod is not None and hard:
         changes = (
             *(replace((*_SPREAD, i, "whenUnsatisfiable"), "ScheduleAnyway") for i in hard),
             *(remove(*_SPREAD, i, "minDomains") for i in least),  # it goes with DoNotSchedule alone
         )
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
-            (Patch(pod, changes),),
+            (problem.patch(*changes),),
             FixSlot(Topic.SPREAD),
             Preference.RELAX,
         )
 
 
-def _fewer_domains(problem: FixProblem, pod: str, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
+def _fewer_domains(problem: FixProblem, constraints: Mapping[int, Raw]) -> Iterator[Candidate]:
     """As many domains as there are, where a constraint wants more."""
     for index, constraint in constraints.items():
         key, wanted = text_at(constraint, "topologyKey"), constraint["minDomains"]
@@ -522,7 +512,7 @@ def _fewer_domains(problem: FixProblem, pod: str, constraints: Mapping[int, Raw]
         for left in range(min(wanted - 1, len(domains)), 0, -1):
             yield Candidate(
                 f"lower minDomains of the pod's topologySpreadConstraint over {key} from {wanted} to {left}",
-                (Patch(pod, (replace((*_SPREAD, index, "minDomains"), left),)),),
+                (problem.patch(replace((*_SPREAD, index, "minDomains"), left)),),
                 FixSlot(Topic.SPREAD),
                 Preference.LESS,
                 degree=wanted - left,
@@ -530,9 +520,8 @@ def _fewer_domains(problem: FixProblem, pod: str, constraints: Mapping[int, Raw]
 
 
 def _named(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    pod = problem.target if problem.pod is not None else None
-    if pod is not None:
-        removed = Patch(pod, (remove("spec", "nodeName"),))
+    if problem.pod is not None:
+        removed = problem.patch(remove("spec", "nodeName"))
         yield Candidate("remove nodeName from the pod", (removed,), FixSlot(Topic.NODE_NAME), Preference.RELAX)
 
 
@@ -560,7 +549,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
         chosen = put(problem.question.value, ("spec", "nodeSelector", _HOSTNAME), hostname)
         yield Candidate(
             f"choose node {name} by nodeSelector {_HOSTNAME}={hostname} instead of nodeName",
-            (Patch(problem.target, (removed, chosen)),),
+            (problem.patch(removed, chosen),),
             FixSlot(Topic.NODE_NAME),
             Preference.CORRECT,
             effect="the scheduler allocates claims only of pods that it places",
@@ -568,7 +557,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
         )
     yield Candidate(
         f"remove nodeName {name} from the pod",
-        (Patch(problem.target, (removed,)),),
+        (problem.patch(removed),),
         FixSlot(Topic.NODE_NAME),
         Preference.RELAX,
         effect="the scheduler chooses the node",
@@ -586,7 +575,7 @@ def reach_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Cand
             for e in (maps_at(terms[0], "matchExpressions") if terms else [])
             if e.get("operator") == "In" and list_at(e, "values")
         }
-        for verdict in problem.attempt.nodes[:_MOST]:
+        for verdict in problem.case.attempt.nodes[:_MOST]:
             if wanted and verdict.name in cause.nodes and not any(map(_given, wanted)):
                 yield Candidate(
                     f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in wanted.items())}",

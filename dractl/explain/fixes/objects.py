@@ -7,10 +7,9 @@ from typing import Any
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
 from dractl.cluster.state import at, map_at, maps_at, text_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.edits import put, remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.settings import recreated
 from dractl.reasons.base import Cause
 from dractl.reasons.binding import BindingPending
@@ -46,7 +45,7 @@ def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Ite
         what = "ResourceClaimTemplate" if field == "resourceClaimName" else "ResourceClaim"
         yield Candidate(
             f"name {name} by {meant} instead of {field}",
-            (Patch(problem.target, (change,)),),
+            (problem.patch(change),),
             FixSlot(Topic.NAME, name),
             Preference.CORRECT,
             effect=f"{name} is a {what}",
@@ -57,7 +56,7 @@ def reference(problem: FixProblem, cause: ClaimMissing | TemplateMissing) -> Ite
         path = pointer("spec", "resourceClaims", entry[0], field)
         yield Candidate(
             f"change {field} {name} to {cause.nearest}",
-            (Patch(problem.target, ({"op": "replace", "path": path, "value": cause.nearest},)),),
+            (problem.patch({"op": "replace", "path": path, "value": cause.nearest}),),
             FixSlot(Topic.NAME, name),
             Preference.CORRECT,
             corrects=True,
@@ -252,7 +251,7 @@ def gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidate]:
             FixSlot(Topic.GATES),
             Preference.AGAIN,
             effect=_gate_owner(problem, cause.gates),
-            tried=(Patch(problem.target, (remove("spec", "schedulingGates"),)),),
+            tried=(problem.patch(remove("spec", "schedulingGates")),),
             corrects=True,
         )
 
@@ -275,7 +274,7 @@ def scheduler(problem: FixProblem, _: OtherScheduler) -> Iterator[Candidate]:
     if problem.pod is not None and "schedulerName" in map_at(problem.pod, "spec"):
         yield Candidate(
             "remove schedulerName from the pod, so that the default scheduler schedules it",
-            (Patch(problem.target, (remove("spec", "schedulerName"),)),),
+            (problem.patch(remove("spec", "schedulerName")),),
             FixSlot(Topic.SCHEDULER),
             Preference.CORRECT,
         )
@@ -340,7 +339,7 @@ def _own_claim(problem: FixProblem, pod_claim: str, name: str, value: Mapping[st
     change = replace(("spec", "resourceClaims", entry[0]), written)
     yield Candidate(
         f"give the pod its own claim instead of the shared claim {name}",
-        (Create(made), Patch(problem.target, (change,))),
+        (Create(made), problem.patch(change)),
         FixSlot(Topic.CLAIM, "own"),
         Preference.ADAPT,
     )

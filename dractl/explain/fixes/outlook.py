@@ -65,7 +65,8 @@ def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change],
     try:
         then = apply(problem.state, candidate.trial)
         if not candidate.changes:
-            again = _made_again(problem, candidate)
+            own = "/".join(("Pod", *question.key))
+            again = (question.key,) if any(getattr(c, "target", "") == own for c in candidate.trial) else ()
             return after(scheduler, (), question.key, given=candidate.trial, again=again, fitting=nodes)
         patches = [c for c in changes if isinstance(c, Patch)]
         renewing = dict.fromkeys(key for c in patches for key in renewed(problem.state, question, c))
@@ -86,12 +87,6 @@ def _world(problem: FixProblem, candidate: Candidate, changes: Sequence[Change],
         )
     except PatchError:
         return None
-
-
-def _made_again(problem: FixProblem, candidate: Candidate) -> tuple[Key, ...]:
-    """The asked pod, if what is waited for makes it a new one."""
-    target = "/".join(("Pod", *problem.asked.key))
-    return (problem.asked.key,) if any(getattr(c, "target", "") == target for c in candidate.trial) else ()
 
 
 def _kind(change: Change) -> str:
@@ -157,5 +152,4 @@ def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[st
 
 
 def _ahead(problem: FixProblem, world: World) -> list[Key]:
-    """The pods of others that get a node first."""
     return [key for key in world.ahead if key != problem.asked.key]

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
+from dractl.cluster.changes import Change, Delete, Patch, parse_target, parts, pointer
 from dractl.cluster.kubelet import newest_of
 from dractl.cluster.managers import whose
 from dractl.cluster.pods import ended, event_about, is_pending, stuck
@@ -28,7 +28,7 @@ from dractl.cluster.workloads import (
     workload_target,
 )
 from dractl.explain.ask import Question
-from dractl.explain.fixes.edits import moved, parts
+from dractl.explain.fixes.edits import moved
 from dractl.explain.fixes.preference import Preference
 from dractl.objects import Raw
 from dractl.reasons.phrases import age
@@ -106,7 +106,6 @@ class Owners:
         )
 
     def _of_bare(self, pods: Sequence[str]) -> str:
-        """What is lost with pods that have no controller."""
         if len(pods) > 1:
             return "nothing re-creates them"
         (value,) = (self.state.get("Pod", key_of(name)) for name in pods)
@@ -221,14 +220,7 @@ def concerned(state: ClusterState, restarted: Collection[Key], patch: Patch) -> 
         return f"for every pod of {kind} {'/'.join(key)}"
     if kind != "ResourceClaimTemplate":
         return ""
-    others = sum(
-        1
-        for where, pod in state.all("Pod").items()
-        if where[0] == key[0]
-        and where not in restarted
-        and any(text_at(r, "resourceClaimTemplateName") == key[1] for r in maps_at(pod, "spec", "resourceClaims"))
-        and not ended(pod)
-    )
+    others = sum(where not in restarted and not ended(pod) for where, pod in users_of(state, key))
     return f"{others} more pod{'s use' if others > 1 else ' uses'} the template" if others else ""
 
 
@@ -242,22 +234,20 @@ def renewed(state: ClusterState, question: Question, change: Patch) -> list[Key]
     if kind == "ResourceClaimTemplate":
         own = [question.key]
         if owner is not None:
-            own = [k for k in _waiting(state, key) if workload_target(state.get("Pod", k), k[0]) == owner]
+            waiting = [(k, pod) for k, pod in users_of(state, key) if is_pending(pod)]
+            own = [k for k, pod in waiting if workload_target(pod, k[0]) == owner]
         return own or [question.key]
     if change.target == owner and kind not in _ROLLS_OUT and kind != "Job" and "replicas" not in str(change):
         return [question.key]
     return []
 
 
-def _waiting(state: ClusterState, template: Key) -> list[Key]:
-    """The pending pods whose claims a template makes."""
-    return [
-        key
-        for key, pod in state.all("Pod").items()
-        if key[0] == template[0]
-        and any(text_at(r, "resourceClaimTemplateName") == template[1] for r in maps_at(pod, "spec", "resourceClaims"))
-        and is_pending(pod)
-    ]
+def users_of(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
+    """The pods whose claims a template makes."""
+    for key, pod in state.all("Pod").items():
+        references = maps_at(pod, "spec", "resourceClaims") if key[0] == template[0] else ()
+        if any(text_at(r, "resourceClaimTemplateName") == template[1] for r in references):
+            yield key, pod
 
 
 def in_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:

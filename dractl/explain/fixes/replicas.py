@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.capacity.binding import bound
-from dractl.cluster.changes import Change, Delete, Patch, apply
-from dractl.cluster.state import Key, at, key_of, map_at, maps_at, text_at
+from dractl.cluster.changes import Change, Delete, Patch, apply, parse_target
+from dractl.cluster.state import Key, at, key_of, map_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.owners import users_of
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.requests import equal
 from dractl.model.names import RequestRef
 from dractl.reasons.amounts import NotEnoughTogether
@@ -41,7 +41,7 @@ def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
         written = problem.written(ref)
         if written is None or not written.target.startswith("ResourceClaimTemplate/") or written.part.amount != count:
             continue
-        users = [key for key in others if _uses(problem, key, written.target.rpartition("/")[2])]
+        users = [key for key, _ in users_of(problem.state, parse_target(written.target)[1]) if key in others]
         for left in range(count - 1, max(count - 1 - _ATTEMPTS // (len(users) + 1), 0), -1):
             ended = (Delete("Pod/" + "/".join(key)) for key in users)
             changes: tuple[Change, ...] = (written.put("count", value=left), *ended)
@@ -85,14 +85,8 @@ def fewer(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _ordinal(pod: str) -> int | None:
-    """The number at the end of the name of a StatefulSet's pod."""
     number = pod.rpartition("-")[2]
     return int(number) if number.isdecimal() else None
-
-
-def _uses(problem: FixProblem, key: Key, template: str) -> bool:
-    references = maps_at(problem.state.get("Pod", key), "spec", "resourceClaims")
-    return any(text_at(r, "resourceClaimTemplateName") == template for r in references)
 
 
 def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:

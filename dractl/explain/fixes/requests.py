@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written
+from dractl.explain.diagnose.together import matching_devices
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_for, fix_once_for
 from dractl.explain.fixes.edits import remove, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.names import RequestRef
 from dractl.objects import Request
@@ -81,11 +81,9 @@ def narrower_all(problem: FixProblem) -> Iterator[Candidate]:
         written = problem.written(survey.ref)
         if written is None or survey.mode != "All":
             continue
-        chosen = [s for s in survey.stages if s.name in ("class-selector", "request-selector")]
-        matching = chosen[-1].kept if chosen else survey.offered
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
             domain, _, name = attribute.partition("/")
-            values = [problem.devices.attribute(device, attribute) for device in matching]
+            values = [problem.case.devices.attribute(device, attribute) for device in matching_devices(survey)]
             if not values or any(v is None or v.type not in ("int", "string") for v in values):
                 continue
             there = Counter(v.value for v in values if v is not None)

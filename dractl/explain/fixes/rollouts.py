@@ -9,12 +9,11 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, 
 from dractl.cluster.pods import ended, is_pending
 from dractl.cluster.state import at, key_of, map_at, maps_at, text_at
 from dractl.cluster.workloads import controller, deletion_rank, owned_pods, workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put
 from dractl.explain.fixes.holders import holders_of
 from dractl.explain.fixes.owners import cheaper
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for
 from dractl.explain.fixes.settings import recreated
 from dractl.reasons.between import EvictionLoop, OldTemplate
 from dractl.reasons.claims import ClaimMissing
@@ -94,7 +93,7 @@ def renew(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
         FixSlot(Topic.POD),
         Preference.RENEW,
         effect=f"the next one is made from {cause.owner} as it is now",
-        tried=(Patch(problem.target, ({"op": "replace", "path": "/spec", "value": spec},)),),
+        tried=(problem.patch({"op": "replace", "path": "/spec", "value": spec}),),
         corrects=True,
     )
 
@@ -156,7 +155,6 @@ def _marks(problem: FixProblem, deployment: str) -> dict[str, Patch]:
 
 
 def with_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, Any]) -> Patch:
-    """A patch that gives a Deployment another strategy."""
     written = problem.state.get(*parse_target(deployment)) or {"spec": {}}
     return Patch(deployment, (put(written, ("spec", "strategy"), strategy),))
 
@@ -192,7 +190,6 @@ def turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _of_job(problem: FixProblem, job: str) -> list[str]:
-    """The pods of a Job that have not ended, ``namespace/name``."""
     pods = problem.state.all("Pod").items()
     return ["/".join(key) for key, pod in pods if workload_target(pod, key[0]) == job and not ended(pod)]
 
@@ -215,7 +212,7 @@ def share(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     }
     written = {"name": text_at(entry[1], "name"), "resourceClaimName": name}
     change = {"op": "replace", "path": pointer("spec", "resourceClaims", entry[0]), "value": written}
-    patch = Patch(problem.target, (change,))
+    patch = problem.patch(change)
     # The old replicas hold what the new ones need. A Deployment can be told to end them all first.
     siblings = _siblings(problem, owner)
     at_once = siblings if owner.startswith("StatefulSet/") else (with_strategy(problem, owner, {"type": "Recreate"}),)

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import Allocated
-from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target
+from dractl.allocation import DeviceID
+from dractl.cluster.changes import Change, Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.managers import manager
 from dractl.cluster.paste import NextStep
-from dractl.cluster.state import GROUPS
-from dractl.explain.answer import Fix
+from dractl.cluster.state import GROUPS, ClusterState
+from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question, claim_question, made_pods
 from dractl.explain.fixes import holders, owners
-from dractl.explain.fixes.candidates import SUCH, Candidate, FixProblem, FixSlot, Topic, joint, own_first
+from dractl.explain.fixes.candidates import (
+    SUCH,
+    Candidate,
+    FixProblem,
+    FixSlot,
+    Topic,
+    candidates as candidates_for,
+    joint,
+    own_first,
+)
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.outlook import Outlook, outlook
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import candidates as candidates_for
 from dractl.explain.fixes.steps import by_hand, steps
 from dractl.explain.fixes.tolerations import evicted_by, evicting
-from dractl.model import Target
+from dractl.model import DeviceTaint, Target
 from dractl.reasons.gangs import PodGroupMissing
 from dractl.reasons.limits import ClassMissing
 from dractl.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.reasons.selectors import SelectorError, SelectorFalse
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.verdict import Attempt
 from dractl.world.admission import refusal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+Explain = Callable[[ClusterState, Question, int], Explanation]
 
-    from dractl.allocation import DeviceID
-    from dractl.cluster.changes import Change
-    from dractl.cluster.state import ClusterState
-    from dractl.explain.answer import Explanation
-    from dractl.model import DeviceTaint
-    from dractl.scheduler.verdict import Attempt, NodeVerdict
-
-    Explain = Callable[[ClusterState, Question, int], Explanation]
 
 _SELECTOR = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _TRIALS = 64
@@ -72,7 +73,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> Found:
     candidates = sorted(candidates_for(problem), key=lambda c: c.size)
     # Where it fits already, to change anything is to do too much.
     only = Topic.WAIT if isinstance(problem.first, WouldFitNow) else None
-    if isinstance(problem.first, NoConsumer) and problem.attempt.fits:
+    if isinstance(problem.first, NoConsumer) and problem.case.attempt.fits:
         only = Topic.CONSUMER
     candidates = [c for c in candidates if only in (None, c.slot.topic)]
     done: set[FixSlot | Topic] = set()
@@ -161,7 +162,6 @@ def _of_little_use(problem: FixProblem, candidate: Candidate) -> NextStep:
 
 
 def _fix(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...], rank: int) -> Fix:
-    """A verified candidate with the changes and commands that apply it."""
     changes = written(problem, candidate)
     assert changes is not None
     restarted = {problem.question.key, *(parse_target(c.target)[1] for c in changes if isinstance(c, Delete))}
@@ -195,11 +195,10 @@ def _offered(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) ->
 def written(problem: FixProblem, candidate: Candidate) -> tuple[Change, ...] | None:
     """The changes of a candidate where a person makes them: of a pod that a workload makes its pod template is changed.
     None where nobody could, or the API server would refuse it."""
-    pod = "/".join(("Pod", *problem.question.key))
     changes: list[Change] = []
     for change in candidate.changes:
         moved = change
-        if isinstance(change, Patch) and change.target == pod:
+        if isinstance(change, Patch) and change.target == problem.target:
             placed = owners.in_template(problem.state, problem.question.key, change)
             if placed is None:
                 return None
@@ -254,7 +253,6 @@ def _least(problem: FixProblem, candidate: Candidate, nodes: tuple[str, ...]) ->
 
 
 def _rewrites(later: Sequence[Change], earlier: Sequence[Change]) -> bool:
-    """True if later changes write what earlier ones have written."""
     written = {(c.target, o["path"]) for c in earlier if isinstance(c, Patch) for o in c.operations}
     return any((c.target, o["path"]) in written for c in later if isinstance(c, Patch) for o in c.operations)
 
@@ -355,7 +353,7 @@ def verify(problem: FixProblem, candidate: Candidate) -> tuple[str, ...]:
     if problem.group is not None and not problem.group.starts(state, scheduler.features):
         return ()
     evictors = _evictors(scheduler)
-    return tuple(n.name for n in attempt.nodes if n.fits and not (evictors and _evicted(n, evictors)))
+    return tuple(n.name for n in attempt.nodes if n.fits and evicted_by(n.outcome, evictors) is None)
 
 
 def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]]:
@@ -365,12 +363,6 @@ def _evictors(scheduler: Scheduler) -> Mapping[DeviceID, tuple[DeviceTaint, ...]
         derived[evicting] = slices, evicting(slices)
     found: Mapping[DeviceID, tuple[DeviceTaint, ...]] = derived[evicting][1]
     return found
-
-
-def _evicted(verdict: NodeVerdict, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> bool:
-    """True if the pod would be evicted from the devices that it gets on a node."""
-    outcome = verdict.outcome
-    return isinstance(outcome, Allocated) and evicted_by(outcome, taints) is not None
 
 
 def _again(problem: FixProblem, scheduler: Scheduler, candidate: Candidate) -> Attempt | None:

@@ -6,10 +6,9 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import at, maps_at
 from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 from dractl.reasons.base import Cause
 from dractl.reasons.binding import BindingPending
@@ -29,14 +28,14 @@ def next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]:
     """Nothing to change: the scheduler has to try again."""
     if cause.leaving:
         title = f"wait until {', '.join(cause.leaving[:3])} on {cause.nodes[0]} end"
-        yield _again(title, "the scheduler tries again then")
-        return
-    if cause.unbound:
+        effect = "the scheduler tries again then"
+    elif cause.unbound:
         title = f"wait until {', '.join(cause.unbound[:3])} on {cause.nodes[0]} is bound"
-        yield _again(title, "if nothing happens for ten minutes the scheduler chooses again: see its events")
-        return
-    title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
-    yield _again(title, "if nothing happens: is kube-scheduler running?")
+        effect = "if nothing happens for ten minutes the scheduler chooses again: see its events"
+    else:
+        title = "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
+        effect = "if nothing happens: is kube-scheduler running?"
+    yield _again(title, effect)
 
 
 @fix_for(BindingPending)
@@ -79,7 +78,7 @@ def configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candidate]:
                 (patch,),
                 FixSlot(Topic.CLAIM, repr(path)),
                 Preference.CORRECT,
-                tried=(patch, Delete("/".join(("Pod", *problem.question.key)))),
+                tried=(patch, Delete(problem.target)),
                 corrects=True,
             )
 

@@ -5,15 +5,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault
-from dractl.allocation.survey import RequestSurvey
+from dractl.allocation import DanglingCounter, DanglingCounterSet, DuplicateDevice, PoolFault, RequestSurvey
 from dractl.cel import reading
 from dractl.cluster.changes import Create, Delete, Patch, pointer
 from dractl.cluster.state import list_at, map_at, text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
 from dractl.explain.fixes.edits import put, remove
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for
 from dractl.model import Quantity
 from dractl.objects import newest, slice_of
 from dractl.reasons.between import DriverAbsent, UnknownNodes
@@ -186,7 +184,6 @@ def _published(cause: OfPool, what: str, slice_name: str, change: Mapping[str, A
 
 
 def _counter_set(cause: OfPool, slices: list[tuple[Any, Mapping[str, Any]]], name: str) -> Iterator[Candidate]:
-    """The counter set that devices consume from, with what they consume together."""
     uses = [
         use
         for _, value in slices
@@ -217,7 +214,7 @@ def _most(slices: list[tuple[Any, Mapping[str, Any]]], counter: str) -> str:
 def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
     """A driver that publishes nothing in the whole cluster, with devices that match the class and the selectors."""
     wanted = _wanted(problem, cause)
-    node = next((v.name for v in problem.attempt.nodes if v.asked and v.name in cause.nodes), None)
+    node = next((v.name for v in problem.case.attempt.nodes if v.asked and v.name in cause.nodes), None)
     if isinstance(problem.first, NoSlicesForDriver) and cause.driver and wanted is not None and node is not None:
         yield Candidate(
             f"make driver {cause.driver} publish devices",
@@ -233,7 +230,7 @@ def publish(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate
 @fix_for(DriverAbsent)
 def siblings(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     """A driver on nodes that publish nothing, although they look like nodes that do."""
-    nodes = [v.name for v in problem.attempt.nodes if v.name in cause.nodes and v.rejection is None]
+    nodes = [v.name for v in problem.case.attempt.nodes if v.name in cause.nodes and v.rejection is None]
     have = "it has" if len(nodes) == 1 else "they have"
     effect = f"like {cause.like[0]} {have} {cause.label}; " if cause.like else ""
     if cause.selector:
@@ -264,8 +261,9 @@ def _labelled(problem: FixProblem, cause: DriverAbsent, nodes: list[str]) -> Ite
 @fix_for(NoSlicesOnNode)
 def asked_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator[Candidate]:
     """A driver on the one node that is asked about."""
-    if len(problem.attempt.nodes) == 1 and cause.driver:
-        yield from _on_nodes(problem, cause.driver, [v.name for v in problem.attempt.nodes if v.rejection is None], "")
+    nodes = problem.case.attempt.nodes
+    if len(nodes) == 1 and cause.driver:
+        yield from _on_nodes(problem, cause.driver, [v.name for v in nodes if v.rejection is None], "")
 
 
 def _on_nodes(problem: FixProblem, driver: str, nodes: list[str], effect: str) -> Iterator[Candidate]:

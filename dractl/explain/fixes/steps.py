@@ -241,7 +241,6 @@ def _node(name: str, before: Raw, after: Raw) -> Command | None:
 
 
 def _changed(before: Any, after: Any) -> set[str]:
-    """The keys whose values differ."""
     old, new = map_at(before), map_at(after)
     return {key for key in {**old, **new} if old.get(key) != new.get(key)}
 

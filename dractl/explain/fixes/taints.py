@@ -6,10 +6,9 @@ from typing import Any
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch
 from dractl.cluster.state import maps_at, text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for, fix_once_for
 from dractl.explain.fixes.edits import remove
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.fixes.registry import fix_for, fix_once_for
 from dractl.explain.fixes.tolerations import corrected, near_miss, parse, reports_damage, toleration
 from dractl.model.names import RequestRef
 from dractl.reasons.devices import Tainted

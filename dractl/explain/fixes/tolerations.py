@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dractl.allocation import Allocated, DeviceID
+from dractl.allocation import Allocated, DeviceID, Verdict
 from dractl.model import DeviceTaint, ResourceSlice
 from dractl.model.nearest import nearest
 
@@ -38,7 +38,6 @@ def parse(taint: str) -> tuple[str, str, str]:
 
 
 def reports_damage(key: str, value: str) -> bool:
-    """True if a taint says that the device is broken."""
     return bool(_BROKEN.search(key) or _BROKEN.search(value))
 
 
@@ -53,9 +52,9 @@ def evicting(slices: Iterable[ResourceSlice]) -> dict[DeviceID, tuple[DeviceTain
     return found
 
 
-def evicted_by(outcome: Allocated, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> DeviceTaint | None:
+def evicted_by(outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]) -> DeviceTaint | None:
     """The taint of :func:`evicting` for which the pod would be evicted right after it is scheduled, if any."""
-    for result in outcome.results:
+    for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
         for given in result.devices.results:
             for taint in taints.get(DeviceID(given.driver, given.pool, given.device), ()):
                 if not survives(given.tolerations, taint):
@@ -64,7 +63,6 @@ def evicted_by(outcome: Allocated, taints: Mapping[DeviceID, tuple[DeviceTaint, 
 
 
 def survives(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
-    """True if any of the tolerations keeps the pod on the device for good."""
     return any(_survives(tolerated, taint) for tolerated in tolerations)
 
 
