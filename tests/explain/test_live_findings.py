@@ -156,3 +156,25 @@ def test_a_claim_that_an_old_scheduler_allocated_takes_no_further_pod() -> None:
     )
     held["status"]["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
     assert explain(GPU, TWO, node("node-1"), held, asking).fits
+
+
+def test_a_quota_refuses_the_claim_that_the_scheduler_makes_for_an_extended_resource() -> None:
+    """As kube-scheduler 1.37.1 said it, but for the random end of the claim's name; it tries again by itself."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml"},
+        "spec": {"hard": {"gpu.deviceclass.resource.k8s.io/devices": "1"}},
+    }
+    answer = explain(MAPPED, TWO, node("node-1"), quota, wanting("2"))
+    assert (answer.verdict, answer.reasons[0].code) == ("error", "quota-exceeded")
+    assert answer.scheduler_message == (
+        'running PreBind plugin "DynamicResources": create claim for extended resources ml/: '
+        'resourceclaims.resource.k8s.io "asking-extended-resources-" is forbidden: exceeded quota: q, '
+        "requested: gpu.deviceclass.resource.k8s.io/devices=2, used: gpu.deviceclass.resource.k8s.io/devices=0, "
+        "limited: gpu.deviceclass.resource.k8s.io/devices=1"
+    )
+    assert {fix.title for fix in answer.fixes} >= {"lower example.com/gpu from 2 to 1"}
+    (raised,) = (fix for fix in answer.fixes if fix.title == "raise quota ml/q from 1 to 2 devices")
+    assert not raised.effect
+    assert explain(MAPPED, TWO, node("node-1"), quota, wanting("1")).fits
