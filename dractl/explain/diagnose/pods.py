@@ -85,14 +85,20 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """That pods of lower priority keep what they hold: the scheduler evicts no pod for its devices, since DRA refuses
     nodes as UnschedulableAndUnresolvable (kubernetes pkg/scheduler/framework/plugins/dynamicresources)."""
     own, snapshot = case.pod.priority, case.scheduler.snapshot
-    held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
-    found = ((name, case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held))
-    lower = [name for name, pod in found if pod is not None and snapshot.pod(pod).priority < own]
+    users: dict[str, list[str]] = {}  # a claim is free once all pods that share it have ended
+    for cause in ranked[:1]:
+        for holder in getattr(cause, "holders", ()):
+            if holder.pod and not holder.finished:
+                users.setdefault(holder.claim, []).append(holder.pod)
+    found = {n: case.state.get("Pod", key_of(n)) for names in users.values() for n in names}
+    below = {name for name, pod in found.items() if pod is not None and snapshot.pod(pod).priority < own}
+    sharing = [names for names in users.values() if below.issuperset(names)]
+    lower = list(dict.fromkeys(name for names in sharing for name in names))
     if lower:
         those = f"pod {lower[0]} has" if len(lower) == 1 else f"pod {lower[0]} and {len(lower) - 1} more have"
+        end = "it" if len(lower) == 1 else "them" if len(sharing) == 1 else "one"
         yield (
-            f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: "
-            f"end {'it' if len(lower) == 1 else 'one'} yourself"
+            f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: end {end} yourself"
         )
 
 
