@@ -110,3 +110,7 @@ class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
     identity = ("requests", "constraint")
 
     constraint: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = super().sentence(names, scope)
+        return why if self.counter_sets else f"{why} with {self.constraint}"

@@ -604,3 +604,22 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     path = "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu"
     assert change == {"patch": "Deployment/ml/web", "json": [{"op": "move", "from": f"{path}s", "path": path}]}
     assert patched(owner, change["json"])
+
+
+def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
+    """kube-apiserver refuses one that no constraint reads (ValidateResourceClaim), and kube-scheduler 1.37.1 found no
+    devices for this claim."""
+    nic = slice_of("dra.net", "a", device("nic-0"))
+    derived = [[{"name": "example.com/bus", "expression": f"'{value}'"}] for value in ("one", "two")]
+    asked = template("t", request("g", DRIVER, derivedAttributes=derived[0]), request("n", "dranet"))
+    asked["spec"]["spec"]["devices"]["requests"][1]["exactly"]["derivedAttributes"] = derived[1]
+    asked["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "example.com/bus"}]
+    subject = pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
+    state = state_of(GPU, NIC, node("a"), gpus("a", "gpu-0"), nic, asked, subject)
+    (question,) = find(state, "pod/p", None)
+    answer = Explainer(state, Features.for_release("1.37", {"DRADerivedAttributes": True})).explain(question)
+    (fix,) = (fix for fix in answer.fixes if fix.title == "remove the bus constraint")
+    (patch,) = (change for change in fix.changes if isinstance(change, Patch))
+    made = patched(asked, patch.operations)
+    assert "constraints" not in made["spec"]["spec"]["devices"]
+    assert all("derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"])
