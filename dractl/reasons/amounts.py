@@ -78,7 +78,7 @@ class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
 
 class SearchConflict(OfRequests, frozen=True, kw_only=True):
     """Each request alone would fit, or one device of a request; together they do not. ``counter_sets`` are counters
-    that their devices share."""
+    that their devices share; ``incompatible``: some of them by compatibility groups that exclude each other."""
 
     page = ReasonPage(
         "search-conflict",
@@ -91,6 +91,7 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
 
     total: int = 0
     counter_sets: tuple[str, ...] = ()
+    incompatible: bool = False
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if len(self.requests) == 1:
@@ -100,7 +101,8 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
         if not self.counter_sets:
             return why
         sets = ", ".join(self.counter_sets[:3]) + (" …" if len(self.counter_sets) > 3 else "")
-        return f"{why}: their devices draw on the same counters, of {sets}"
+        apart = ", and some have no compatibility group in common" if self.incompatible else ""
+        return f"{why}: their devices draw on the same counters, of {sets}{apart}"
 
 
 class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):

@@ -178,3 +178,26 @@ def test_a_quota_refuses_the_claim_that_the_scheduler_makes_for_an_extended_reso
     (raised,) = (fix for fix in answer.fixes if fix.title == "raise quota ml/q from 1 to 2 devices")
     assert not raised.effect
     assert explain(MAPPED, TWO, node("node-1"), quota, wanting("1")).fits
+
+
+def test_devices_without_a_common_compatibility_group() -> None:
+    """kube-scheduler 1.37.1 with DRADeviceCompatibilityGroups: "cannot allocate all claims", with counters to spare."""
+
+    def part(name: str, group: str) -> dict[str, Any]:
+        consumed = {"counterSet": "s", "counters": {"m": {"value": "1"}}, "compatibilityGroups": [group]}
+        return {**device(name), "consumesCounters": [consumed]}
+
+    counters = slice_of("gpu.example.com", "node-1", resourceSliceCount=2)
+    counters["metadata"] = {"name": "counters"}
+    counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
+    for other, told in (("y", True), ("x", False)):
+        parts = slice_of("gpu.example.com", "node-1", part("a", "x"), part("b", other), resourceSliceCount=2)
+        asked = claim("c", request("r", "gpu", 2))
+        state = state_of(
+            GPU, counters, parts, node("node-1"), asked, pod("asking", {"name": "g", "resourceClaimName": "c"})
+        )
+        (question,) = find(state, "pod/asking", None)
+        gates = {"DRADeviceCompatibilityGroups": True}
+        answer = Explainer(state, Features.for_release("1.37", gates)).explain(question)
+        assert answer.fits != told
+        assert ("some have no compatibility group in common" in answer.headline) == told

@@ -39,10 +39,13 @@ def together(case: Case, survey: Survey) -> list[Cause]:
         return [rivals]
     groups = [[device] for device in requests[0].candidates] if len(requests) == 1 else [r.candidates for r in requests]
     sets = tuple(_shared_counters(case, groups))
+    apart = bool(sets) and _incompatible(case, union)
     if not survey.constraints:
-        return [SearchConflict(requests=refs, total=wanted, counter_sets=sets)]
+        return [SearchConflict(requests=refs, total=wanted, counter_sets=sets, incompatible=apart)]
     constraint = f"{survey.constraints[0].kind} {survey.constraints[0].attribute}"
-    return [ConstrainedSearch(requests=refs, total=wanted, counter_sets=sets, constraint=constraint)]
+    return [
+        ConstrainedSearch(requests=refs, total=wanted, counter_sets=sets, incompatible=apart, constraint=constraint)
+    ]
 
 
 def too_many(case: Case, survey: Survey) -> Cause | None:
@@ -81,6 +84,19 @@ def _shared_counters(case: Case, groups: Sequence[Sequence[DeviceID]]) -> list[s
             }
         )
     return sorted({name for (_, _, name), times in drawn.items() if times > 1})
+
+
+def _incompatible(case: Case, devices: Iterable[DeviceID]) -> bool:
+    """True if devices may not be allocated together from a counter set: their compatibility groups have none in common
+    (counters.py of the allocator)."""
+    if "DRADeviceCompatibilityGroups" not in case.scheduler.features.on:
+        return False
+    groups: dict[tuple[str, str, str], set[frozenset[str]]] = {}
+    for where in devices:
+        device = case.devices.get(where)
+        for c in device.consumes_counters if device is not None else ():
+            groups.setdefault((where.driver, where.pool, c.counter_set), set()).add(frozenset(c.compatibility_groups))
+    return any(not one & other for found in groups.values() for one, other in combinations(found, 2))
 
 
 def _rivals(case: Case, requests: Sequence[RequestSurvey]) -> Cause | None:
