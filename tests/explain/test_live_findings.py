@@ -201,3 +201,18 @@ def test_devices_without_a_common_compatibility_group() -> None:
         answer = Explainer(state, Features.for_release("1.37", gates)).explain(question)
         assert answer.fits != told
         assert ("some have no compatibility group in common" in answer.headline) == told
+
+
+def test_devices_that_take_cpu_of_their_node() -> None:
+    """kube-scheduler 1.37.1 with DRANodeAllocatableResources said so of a node with 2 CPUs left."""
+    part = {**device("a"), "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "4"}}}}
+    condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    asking = pod("asking", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "1"})
+    objects = (GPU, slice_of("gpu.example.com", "node-1", part), node("node-1"), claim("c", request("r", "gpu")))
+    assert any("are not counted here" in note for note in explain(*objects, asking).notes)
+    answer = explain(*objects, {**asking, "status": {"conditions": [condition]}})
+    assert answer.headline.startswith(
+        "the scheduler says: Insufficient cpu (1 node); without that it would fit on node-1"
+    )
+    plain = (GPU, TWO, *objects[2:])
+    assert "would fit now" in explain(*plain, {**asking, "status": {"conditions": [condition]}}).headline

@@ -1,11 +1,13 @@
 """What keeps a subject from being tried at all, what fails after a node was found, and what the pod itself shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from dractl.allocation import DeviceID
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
+from dractl.explain.answer import AllocatedDevice
 from dractl.explain.case import Case
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
@@ -116,6 +118,16 @@ def undeclared_features(case: Case) -> Iterator[str]:
             f"node features are not checked here: the pod needs {', '.join(needed)}, and status.declaredFeatures of "
             f"{', '.join(lacking[:3])}{more} lacks it"
         )
+
+
+def taking_resources(case: Case, given: Iterable[AllocatedDevice]) -> str:
+    """A device of those that the pod would get that takes resources of its node (kubernetes
+    pkg/scheduler/framework/plugins/dynamicresources/nodeallocatabledynamicresources.go); empty if none does."""
+    for each in given:
+        device = case.devices.get(DeviceID(each.driver, each.pool, each.device))
+        if device is not None and device.mapping.get("nodeAllocatableResources"):
+            return each.device
+    return ""
 
 
 def unchecked_volumes(case: Case) -> Iterator[str]:
