@@ -234,6 +234,7 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *pods.asked_by(case, conclusion.causes),
         *pods.stranded(case),
         *pods.undeclared_features(case),
+        *pods.rival_classes(case),
         *placed.without(case.question.value, case.attempt.claims).sentences,
         *diagnosis.group.notes,
     )

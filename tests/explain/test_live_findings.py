@@ -216,3 +216,22 @@ def test_devices_that_take_cpu_of_their_node() -> None:
     )
     plain = (GPU, TWO, *objects[2:])
     assert "would fit now" in explain(*plain, {**asking, "status": {"conditions": [condition]}}).headline
+
+
+def test_of_classes_with_one_extended_resource_name_the_newest_counts() -> None:
+    """kube-scheduler 1.37.1: "cannot allocate all claims" with free devices of the older class."""
+    newer = device_class("newer", "device.driver == 'gpu.example.org'")
+    newer["spec"]["extendedResourceName"] = RESOURCE
+    newer["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    old = {**MAPPED, "metadata": {"name": "gpu", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    answer = explain(old, newer, TWO, node("node-1"), wanting("1"))
+    assert not answer.fits
+    assert f"classes gpu, newer all have the extendedResourceName {RESOURCE}: the newest counts, newer" in answer.notes
+
+
+def test_what_a_pod_asks_for_as_a_whole_is_lowered() -> None:
+    """kube-scheduler 1.37.1: "1 Insufficient cpu" for a pod whose containers ask for none."""
+    resources = {"requests": {"cpu": "12"}, "limits": {"cpu": "12"}}
+    answer = explain(node("node-1"), pod("asking", metadata={"uid": "1"}, spec={"resources": resources}))
+    assert "lower the pod's request for cpu from 12 to 8" in {fix.title for fix in answer.fixes}
+    assert answer.fixes[0].steps

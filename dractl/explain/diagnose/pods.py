@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dractl.allocation import DeviceID
+from dractl.allocation import DeviceID, backing_classes
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
@@ -102,6 +102,19 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
         yield (
             f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: end {end} yourself"
         )
+
+
+def rival_classes(case: Case) -> Iterator[str]:
+    """Which of several classes with the name of an extended resource counts (dynamic-resource-allocation/deviceclass
+    extendedresourcecache)."""
+    classes, features = case.scheduler.state.classes, case.scheduler.features
+    for resource in case.pod.extended:
+        named = sorted(c.metadata.name for c in classes if c.spec.extended_resource_name == resource)
+        if len(named) > 1 and resource in (backing := backing_classes(classes, features)):
+            yield (
+                f"classes {', '.join(named)} all have the extendedResourceName {resource}: the newest counts, "
+                f"{backing[resource].metadata.name}"
+            )
 
 
 def undeclared_features(case: Case) -> Iterator[str]:
