@@ -123,10 +123,10 @@ class Case(Struct, frozen=True):
         program = self.scheduler.compile(expression)
         return found is not None and program.ok and program.evaluate(device.driver, found) is True
 
-    def capacities(self, device: DeviceID) -> list[str]:
-        """The full names of a device's capacities."""
+    def capacities(self, device: DeviceID) -> dict[str, str]:
+        """A device's capacities as they are published, by full name."""
         found = self.devices.get(device)
-        return [] if found is None else [n if "/" in n else f"{device.driver}/{n}" for n in found.capacity]
+        return {} if found is None else {n if "/" in n else f"{device.driver}/{n}": n for n in found.capacity}
 
     def attributes(self, device: DeviceID) -> list[str]:
         """The full names of a device's attributes."""

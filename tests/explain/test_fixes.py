@@ -380,6 +380,18 @@ def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
     assert titles(explain("c", *shared_port("1G"), close))[0] == "rename capacity bandwith of request r to bandwidth"
 
 
+@pytest.mark.parametrize(
+    ("asked", "published"), [("dra.net/bandwidth", "bandwidth"), ("bandwidth", "dra.net/bandwidth")]
+)
+def test_a_capacity_is_found_by_the_name_as_it_is_written(asked: str, published: str) -> None:
+    """kube-scheduler 1.37.1: "cannot allocate all claims" (consumable_capacity.go requestsContainNonExistCapacity)."""
+    port = device("eth0", capacity={published: "10G"})
+    objects = NIC, node("node-1"), slice_of("dra.net", "node-1", port)
+    answer = explain("c", *objects, claim("c", request("r", "dranet", capacity={"requests": {asked: "1G"}})))
+    assert f"they publish {published}; names are compared as they are written" in answer.headline
+    assert titles(answer)[0] == f"rename capacity {asked} of request r to {published}"
+
+
 def test_where_it_fits_nothing_is_to_be_changed() -> None:
     condition = {
         "type": "PodScheduled",
