@@ -235,3 +235,23 @@ def test_what_a_pod_asks_for_as_a_whole_is_lowered() -> None:
     answer = explain(node("node-1"), pod("asking", metadata={"uid": "1"}, spec={"resources": resources}))
     assert "lower the pod's request for cpu from 12 to 8" in {fix.title for fix in answer.fixes}
     assert answer.fixes[0].steps
+
+
+def test_who_uses_the_counters_that_several_devices_need() -> None:
+    """kube-scheduler 1.37.1 placed the pod once the other one had ended."""
+
+    def part(name: str, amount: str) -> dict[str, Any]:
+        return {**device(name), "consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": amount}}}]}
+
+    counters = slice_of("gpu.example.com", "node-1", resourceSliceCount=2)
+    counters["metadata"] = {"name": "counters"}
+    counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
+    parts = (part("quarter", "1"), part("half-0", "2"), part("half-1", "2"))
+    slices = slice_of("gpu.example.com", "node-1", *parts, resourceSliceCount=2)
+    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "quarter"), pod="other"))
+    other = pod("other", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"})
+    other |= {"status": {"phase": "Running"}}
+    asking = pod("asking", {"name": "g", "resourceClaimName": "c"})
+    answer = explain(GPU, counters, slices, node("node-1"), held, other, claim("c", request("r", "gpu", 2)), asking)
+    assert "draw on the same counters, of s, which are in use in part; held by pod ml/other" in answer.headline
+    assert any(fix.title == "delete pod ml/other" for fix in answer.fixes)
