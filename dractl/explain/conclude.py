@@ -233,6 +233,7 @@ def _pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
         *pods.asked_by(case, conclusion.causes),
         *pods.stranded(case),
         *pods.undeclared_features(case),
+        *pods.rival_classes(case),
         *placed.without(case.question.value, case.attempt.claims).sentences,
         *diagnosis.group.notes,
     )
@@ -331,8 +332,13 @@ def _conditioned(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
     case = diagnosis.case
     conclusion = replace(conclusion, notes=(*conclusion.notes, *pods.unchecked_volumes(case)))
     message = _message(case)
-    foreign = unchecked(message or "", volumes=case.scheduler.volumes(case.pod).known)
     fitting = [n for n in diagnosis.found if n.verdict == "allocatable"] if conclusion.fits else []
+    taking = pods.taking_resources(case, (given for node in fitting for given in node.allocation))
+    volumes = case.scheduler.volumes(case.pod).known
+    foreign = unchecked(message or "", volumes=volumes, amounts=not taking)
+    if taking:
+        note = f"device {taking} takes resources of the node (nodeAllocatableResources), which are not counted here"
+        conclusion = replace(conclusion, notes=(*conclusion.notes, note))
     if conclusion.fits and message:
         other = _other_release(case, message)
         if other is not None:

@@ -14,7 +14,7 @@ from dractl.cluster.devices import result_device
 from dractl.cluster.kubelet import ContainerStatus, Event, KubeletReport
 from dractl.cluster.state import ClusterState, at, map_at, maps_at, text_at
 from dractl.explain.answer import AllocatedDevice
-from dractl.explain.fixes.tolerations import evicting, survives
+from dractl.explain.fixes.tolerations import evicting, patience, survives
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
@@ -396,9 +396,12 @@ def evicted(claims: Sequence[PodClaim], slices: Iterable[ResourceSlice]) -> Iter
             device = DeviceID(given.driver, given.pool, given.device)
             taint = next((t for t in taints.get(device, ()) if not survives(given.tolerations, t)), None)
             if taint is not None:
-                yield (
-                    f"device {given.device} has taint {taint_text(taint)}, for which pods are evicted: a toleration "
-                    "keeps them there only if it names effect NoExecute"
+                stay = patience(given.tolerations, taint)
+                yield f"device {given.device} has taint {taint_text(taint)}, for which pods are evicted: " + (
+                    "a toleration keeps them there only if it names effect NoExecute"
+                    if stay is None
+                    else f"the claim's toleration keeps this one there until {stay} s after "
+                    f"{taint.time_added or 'the taint was added'}"
                 )
                 return
 

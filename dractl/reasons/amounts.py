@@ -78,7 +78,8 @@ class NotEnoughTogether(OfRequests, frozen=True, kw_only=True):
 
 class SearchConflict(OfRequests, frozen=True, kw_only=True):
     """Each request alone would fit, or one device of a request; together they do not. ``counter_sets`` are counters
-    that their devices share."""
+    that their devices share, with ``holders`` of others that do; ``incompatible``: some have compatibility groups
+    that exclude each other."""
 
     page = ReasonPage(
         "search-conflict",
@@ -91,6 +92,8 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
 
     total: int = 0
     counter_sets: tuple[str, ...] = ()
+    incompatible: bool = False
+    holders: tuple[Holder, ...] = ()
 
     def sentence(self, names: Names, scope: Scope) -> str:
         if len(self.requests) == 1:
@@ -100,7 +103,13 @@ class SearchConflict(OfRequests, frozen=True, kw_only=True):
         if not self.counter_sets:
             return why
         sets = ", ".join(self.counter_sets[:3]) + (" …" if len(self.counter_sets) > 3 else "")
-        return f"{why}: their devices draw on the same counters, of {sets}"
+        used = ", which are in use in part" if self.holders else ""
+        apart = ", and some have no compatibility group in common" if self.incompatible else ""
+        return f"{why}: their devices draw on the same counters, of {sets}{used}{apart}"
+
+    @property
+    def blamed(self) -> tuple[Holder, ...]:
+        return self.holders
 
 
 class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
@@ -110,3 +119,7 @@ class ConstrainedSearch(SearchConflict, frozen=True, kw_only=True):
     identity = ("requests", "constraint")
 
     constraint: str
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        why = super().sentence(names, scope)
+        return why if self.counter_sets else f"{why} with {self.constraint}"

@@ -62,7 +62,9 @@ class CapacityMissing(OfRequest, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         why = f"{self.lead(names)}capacity {self.capacity} exists on 0 of {plural(len(self.devices), 'device')}"
-        return f"{why}; they publish {', '.join(self.known[:5])}" if self.known else why
+        same = self.nearest is not None and self.nearest.rpartition("/")[2] == self.capacity.rpartition("/")[2]
+        literal = "; names are compared as they are written" if same else ""
+        return f"{why}; they publish {', '.join(self.known[:5])}{literal}" if self.known else why
 
 
 class CapacityPolicy(Held, frozen=True, kw_only=True):

@@ -290,7 +290,8 @@ class ClaimDeleting(OfClaim, frozen=True, kw_only=True):
         if self.gone:
             why += f"; it is still reserved for pod {', '.join(self.gone)}, which does not exist in the input"
         elif self.users:
-            why += f"; pod {', '.join(self.users)} still uses it"
+            one = len(self.users) == 1
+            why += f"; {'pod' if one else 'pods'} {', '.join(self.users)} still {'uses' if one else 'use'} it"
         if self.finalizers:
             why += f"; finalizers: {', '.join(self.finalizers)}"
         return why

@@ -139,8 +139,9 @@ class GangIncomplete(Cause, frozen=True, kw_only=True):
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        missing = self.want - self.have
         yield NextStep(
-            f"find what creates the pods of {self.group}, and why {self.want - self.have} are missing",
+            f"find what creates the pods of {self.group}, and why {missing} {'is' if missing == 1 else 'are'} missing",
             command("kubectl get events -n {} --field-selector reason=FailedCreate", asked.namespace),
         )
 

@@ -10,7 +10,7 @@ from dractl.model.nearest import nearest
 from dractl.reasons.base import SEE_CLAIM, STOPPED, Cause, OfClaim, OfRequest, OfRequests, ReasonPage
 from dractl.reasons.next_step import DAEMONSETS, AskedObject, add_the_rest
 from dractl.reasons.phrases import Names, Scope, first, plural
-from dractl.scheduler import admission, attempt, quota
+from dractl.scheduler import admission, attempt, prebind, quota
 from dractl.scheduler.attempt import Scheduler
 
 
@@ -19,7 +19,7 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     ``more`` what is wanted beside, and ``want`` both. ``event`` is the API server's refusal where that is all that is
     known."""
 
-    stops = (quota.QuotaExceeded,)
+    stops = (quota.QuotaExceeded, prebind.ExtendedClaimRefused)
     page = ReasonPage(
         "quota-exceeded",
         "a ResourceQuota forbids the claim",
@@ -43,7 +43,8 @@ class QuotaExceeded(OfClaim, frozen=True, kw_only=True):
     event: str = ""
 
     @classmethod
-    def of_stop(cls, stop: quota.QuotaExceeded, scheduler: Scheduler) -> Cause:
+    def of_stop(cls, stop: quota.QuotaExceeded | prebind.ExtendedClaimRefused, scheduler: Scheduler) -> Cause:
+        stop = stop.refusals[0] if isinstance(stop, prebind.ExtendedClaimRefused) else stop
         per_class = stop.resource.endswith(quota.PER_CLASS)
         return cls(
             pod_claim=stop.pod_claim or None,

@@ -68,7 +68,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     """A filter of the scheduler refuses the node. ``texts`` are the plugin's own words; ``unmet`` is what the pod
     wants, ``labels`` what the nodes have instead. ``pods`` (``namespace/name``) stand in the way;
     ``final``: to end pods would not help. ``users`` use most of ``resource``. ``nearest`` is the label (``key=value``)
-    that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match."""
+    that was probably meant, ``tolerates`` are tolerations that look like the taint and do not match,
+    ``claim_tolerates`` such of the pod's requests, which count for devices only."""
 
     stops = (volumes.VolumeUnusable,)
     page = ReasonPage(
@@ -95,6 +96,7 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
     nearest: str | None = None
     tolerates: tuple[str, ...] = ()
+    claim_tolerates: tuple[str, ...] = ()
 
     @property
     def lacking(self) -> int:
@@ -111,8 +113,10 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         used = f"mostly used by {first(self.users)}" if self.users else ""
         near = f"there is {self.nearest}" if self.nearest else ""
         tolerates = f"the pod tolerates {', '.join(self.tolerates)}" if self.tolerates else ""
+        misplaced = f"the claim tolerates {', '.join(self.claim_tolerates)}" if self.claim_tolerates else ""
+        misplaced += " for devices, which does not count for nodes" if misplaced else ""
         labels = labels_text(self.labels, len(self.nodes) < 2)
-        details = "; ".join(filter(None, (unmet(self.unmet), labels, near, tolerates, used)))
+        details = "; ".join(filter(None, (unmet(self.unmet), labels, near, tolerates, misplaced, used)))
         upstream = "; ".join(self.texts)
         if not details or not upstream:
             return details or upstream

@@ -111,7 +111,8 @@ class SliceNodeMismatch(OfRequest, frozen=True, kw_only=True):
             there = labels_text(self.labels, len(self.nodes) < 2)
             why = f"{self.lead(names)}slice {self.slice} is only for nodes with {self.selectors[0]}"
             return f"{why}; {there}" if there else why
-        return f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice are for other nodes"
+        are = "is" if len(self.devices) == 1 else "are"
+        return f"{self.lead(names)}{plural(len(self.devices), 'device')} of the slice {are} for other nodes"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         if self.slice is None:

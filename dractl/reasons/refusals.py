@@ -145,7 +145,10 @@ def _sentence(wanted: Unmet) -> str:
             return f"the volume of PersistentVolumeClaim {claim} can be used on nodes with {labels_wanted(selector)}"
         case rejection.Provisioning(claim, node):
             return f"PersistentVolumeClaim {claim} is being provisioned for node {node}"
-        case rejection.NoVolume(claim, storage_class):
+        case rejection.NoVolume(claim, storage_class, selector):
+            if selector is not None:
+                there = f"the volume for claim {claim} can be used on nodes with {labels_wanted(selector)}"
+                return f"{there}, and class {storage_class} provisions none"
             return f"no PersistentVolume for claim {claim}, and class {storage_class} provisions none"
         case rejection.NotProvisionable(claim, storage_class):
             return f"class {storage_class} of PersistentVolumeClaim {claim} provisions no volume in this topology"

@@ -35,7 +35,7 @@ def _block(explanations: Sequence[Explanation], number: int) -> Iterator[str]:
     fix = fixes[number - 1]
     for explanation in explanations[:_SHOWN]:
         own = explanation.fixes[number - 1]
-        yield _comment(f"{explanation.subject.title}: {own.title}{f' ({own.effect})' if own.effect else ''}")
+        yield _comment(f"{explanation.subject.title}: {own.title}{f' ({own.effects})' if own.effects else ''}")
     if len(explanations) > _SHOWN:
         yield f"# and {len(explanations) - _SHOWN} more\n"
     yield f"# fits then on {', '.join(fix.nodes[:_SHOWN])}\n"

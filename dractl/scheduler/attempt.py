@@ -329,7 +329,7 @@ class Scheduler:
             text = fatal.outcome.message if isinstance(fatal.outcome, Fatal) else f"node {fatal.name}: {TIMED_OUT}"
             return Attempt(claims, nodes=nodes, fatal=fatal, message=condition.filter_error(text))
         if any(n.fits for n in nodes):
-            failed = late(self.features, pod, claims, nodes, mapped=mapped)
+            failed = late(self.state, self.features, pod, claims, nodes, mapped=mapped)
             return Attempt(claims, nodes=nodes, late=failed, message=None if failed is None else failed.text)
         texts = [text for n in nodes for text in (n.rejection.texts if n.rejection is not None else dra_texts(n))]
         said = condition.fit_error(len(nodes), texts)

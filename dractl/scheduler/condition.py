@@ -61,10 +61,10 @@ def filter_error(text: str) -> str:
     return f'running "DynamicResources" filter plugin: {text}'
 
 
-def unchecked(condition: str, *, volumes: bool = False) -> list[tuple[int | None, str]]:
+def unchecked(condition: str, *, volumes: bool = False, amounts: bool = True) -> list[tuple[int | None, str]]:
     """The parts of a pod's condition that no check here covers: for how many nodes (None: all), and the text.
 
-    ``volumes``: the pod's volumes were checked.
+    ``volumes``: the pod's volumes were checked; ``amounts``: all that it takes of a node's resources was.
     """
     found = _PARTS.match(condition)
     if found is None:
@@ -75,7 +75,8 @@ def unchecked(condition: str, *, volumes: bool = False) -> list[tuple[int | None
     for part in re.split(r", (?=\d+ )", found["said"]):
         counted = re.match(r"(\d+) (.*)", part, re.DOTALL)
         count, text = (int(counted[1]), counted[2]) if counted is not None else (None, part)
-        if not _CHECKED.match(text) and not (volumes and _VOLUMES.match(text)):
+        covered = _CHECKED.match(text) and (amounts or not text.startswith("Insufficient "))
+        if not covered and not (volumes and _VOLUMES.match(text)):
             parts.append((count, text))
     return parts
 

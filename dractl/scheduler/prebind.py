@@ -6,7 +6,9 @@ kubernetes pkg/scheduler/framework/plugins/dynamicresources (dynamicresources.go
 from collections.abc import Sequence
 
 from dractl.allocation import CLAIM_NAME, Features
+from dractl.cluster.state import ClusterState
 from dractl.scheduler.claims import PodClaim
+from dractl.scheduler.quota import QuotaExceeded, claim_refusals
 from dractl.scheduler.snapshot import PodInfo
 from dractl.scheduler.stops import Late
 from dractl.scheduler.verdict import NodeVerdict
@@ -60,6 +62,26 @@ class EmptyMapping(Late, frozen=True):
         )
 
 
+class ExtendedClaimRefused(Late, frozen=True):
+    """Quotas refuse the claim that the scheduler makes for the extended resources of ``pod``, in PreBind
+    (dynamicresources.go bindClaim). ``refusals`` are those of one quota, as one error of the API server names them."""
+
+    pod: PodInfo
+    refusals: tuple[QuotaExceeded, ...]
+
+    @property
+    def text(self) -> str:
+        """The scheduler's message, without the random end of the claim's name."""
+        namespace, first = self.pod.namespace or "default", self.refusals[0]
+        amounts = [(r.resource, {"requested": r.need, "used": r.used, "limited": r.limit}) for r in self.refusals]
+        said = (f"{word}: " + ",".join(f"{name}={of[word]}" for name, of in amounts) for word in amounts[0][1])
+        return (
+            f'running PreBind plugin "DynamicResources": create claim for extended resources {namespace}/: '
+            f'resourceclaims.resource.k8s.io "{self.pod.name}-extended-resources-" is forbidden: '
+            f"exceeded quota: {first.quota[1]}, {', '.join(said)}"
+        )
+
+
 class Miscounted(Late, frozen=True):
     """kubernetes#139016: scoring alternatives counts allocations against all claims, also those allocated before.
 
@@ -79,7 +101,13 @@ class Miscounted(Late, frozen=True):
 
 
 def late(
-    features: Features, pod: PodInfo | None, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict], *, mapped: bool
+    state: ClusterState,
+    features: Features,
+    pod: PodInfo | None,
+    claims: Sequence[PodClaim],
+    nodes: Sequence[NodeVerdict],
+    *,
+    mapped: bool,
 ) -> Late | None:
     """The failure of an attempt that found a node. ``mapped``: a class provides an extended resource of the pod."""
     miscounted = _miscounted(features, claims, nodes)
@@ -90,6 +118,9 @@ def late(
         reserved = len(claim.claim.status.reserved_for)
         if reserved >= RESERVED_LIMIT:
             return ReservedLimit(claim, reserved, RESERVED_LIMIT)
+    refused = _refused(state, pod, nodes) if mapped and pod is not None else None
+    if refused is not None:
+        return refused
     if not features.upstream_bugs:
         return None
     if features.binding_conditions:
@@ -103,6 +134,19 @@ def late(
         if not any(c.key[1] == CLAIM_NAME for n in fitting for c in n.claims):
             return EmptyMapping(f"{pod.namespace or 'default'}/{pod.name}", tuple(n.name for n in fitting))
     return miscounted
+
+
+def _refused(state: ClusterState, pod: PodInfo, nodes: Sequence[NodeVerdict]) -> ExtendedClaimRefused | None:
+    """What quotas say of the claim for extended resources, if they refuse it on whichever node is chosen."""
+    found: list[QuotaExceeded] = []
+    for node in nodes:
+        if node.fits:
+            special = next((c.claim for c in node.claims if c.key[1] == CLAIM_NAME), None)
+            here = [] if special is None else claim_refusals(state, special, pod.namespace or "default", "")
+            if not here:
+                return None
+            found = found or here
+    return ExtendedClaimRefused(pod, tuple(r for r in found if r.quota == found[0].quota)) if found else None
 
 
 def _miscounted(features: Features, claims: Sequence[PodClaim], nodes: Sequence[NodeVerdict]) -> Miscounted | None:

@@ -141,10 +141,12 @@ class Provisioning(Struct, frozen=True):
 
 
 class NoVolume(Struct, frozen=True):
-    """No volume matches a PersistentVolumeClaim, and its StorageClass provisions none."""
+    """No volume matches a PersistentVolumeClaim here, and its StorageClass provisions none. ``wanted`` are the nodes of
+    a volume that would match."""
 
     claim: str
     storage_class: str
+    wanted: NodeSelector | None = None
 
 
 class NotProvisionable(Struct, frozen=True):

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dractl.allocation.nodes import some_term_matches
 from dractl.cluster.state import ClusterState, Key, at, list_at, map_at, maps_at, text_at
+from dractl.model import NodeSelector
 from dractl.objects import Raw
 from dractl.scheduler.rejection import (
     ClaimTaken,
@@ -254,7 +255,7 @@ class Volumes:
             name, class_name = claim.name, claim.class_name
             found = self.state.get("StorageClass", ("", class_name))
             if text_at(found, "provisioner") in ("", _NO_PROVISIONER):
-                return NoVolume(name, class_name)
+                return NoVolume(name, class_name, self._elsewhere(claim, chosen))
             if not _provisionable(found, node):
                 return NotProvisionable(name, class_name)
         return None
@@ -264,8 +265,14 @@ class Volumes:
         """The volumes of the cluster."""
         return [_storage(value) for value in self.state.all("PersistentVolume").values()]
 
-    def _match(self, claim: Storage, node: NodeInfo, chosen: set[str]) -> Storage | None:
-        """The smallest volume that fits a claim, or the one that is meant for it (FindMatchingVolume)."""
+    def _elsewhere(self, claim: Storage, chosen: set[str]) -> NodeSelector | None:
+        """The nodes of a volume that would fit a claim there."""
+        volume = self._match(claim, None, chosen)
+        return None if volume is None else node_selector(map_at(volume.value, "spec", "nodeAffinity", "required"))
+
+    def _match(self, claim: Storage, node: NodeInfo | None, chosen: set[str]) -> Storage | None:
+        """The smallest volume that fits a claim, or the one that is meant for it (FindMatchingVolume); without
+        ``node`` on any."""
         best: Storage | None = None
         for volume in self.offered:
             if volume.name in chosen or volume.deleted:
@@ -279,10 +286,10 @@ class Volumes:
             if volume.attributes_class != claim.attributes_class or volume.class_name != claim.class_name:
                 continue
             if meant:
-                return volume if _reachable(volume.value, node) else None
+                return volume if node is None or _reachable(volume.value, node) else None
             if volume.phase not in _FREE or not _selects(claim, volume):
                 continue
-            if not claim.access <= volume.access or not _reachable(volume.value, node):
+            if not claim.access <= volume.access or not (node is None or _reachable(volume.value, node)):
                 continue
             if best is None or volume.size < best.size:
                 best = volume

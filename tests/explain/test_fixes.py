@@ -380,6 +380,18 @@ def test_a_capacity_that_no_device_has_is_not_another_one() -> None:
     assert titles(explain("c", *shared_port("1G"), close))[0] == "rename capacity bandwith of request r to bandwidth"
 
 
+@pytest.mark.parametrize(
+    ("asked", "published"), [("dra.net/bandwidth", "bandwidth"), ("bandwidth", "dra.net/bandwidth")]
+)
+def test_a_capacity_is_found_by_the_name_as_it_is_written(asked: str, published: str) -> None:
+    """kube-scheduler 1.37.1: "cannot allocate all claims" (consumable_capacity.go requestsContainNonExistCapacity)."""
+    port = device("eth0", capacity={published: "10G"})
+    objects = NIC, node("node-1"), slice_of("dra.net", "node-1", port)
+    answer = explain("c", *objects, claim("c", request("r", "dranet", capacity={"requests": {asked: "1G"}})))
+    assert f"they publish {published}; names are compared as they are written" in answer.headline
+    assert titles(answer)[0] == f"rename capacity {asked} of request r to {published}"
+
+
 def test_where_it_fits_nothing_is_to_be_changed() -> None:
     condition = {
         "type": "PodScheduled",
@@ -604,3 +616,22 @@ def test_an_extended_resource_is_changed_where_its_limit_is_written() -> None:
     path = "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu"
     assert change == {"patch": "Deployment/ml/web", "json": [{"op": "move", "from": f"{path}s", "path": path}]}
     assert patched(owner, change["json"])
+
+
+def test_a_derived_attribute_goes_with_the_constraint_that_reads_it() -> None:
+    """kube-apiserver refuses one that no constraint reads (ValidateResourceClaim), and kube-scheduler 1.37.1 found no
+    devices for this claim."""
+    nic = slice_of("dra.net", "a", device("nic-0"))
+    derived = [[{"name": "example.com/bus", "expression": f"'{value}'"}] for value in ("one", "two")]
+    asked = template("t", request("g", DRIVER, derivedAttributes=derived[0]), request("n", "dranet"))
+    asked["spec"]["spec"]["devices"]["requests"][1]["exactly"]["derivedAttributes"] = derived[1]
+    asked["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": "example.com/bus"}]
+    subject = pod("p", {"name": "g", "resourceClaimTemplateName": "t"})
+    state = state_of(GPU, NIC, node("a"), gpus("a", "gpu-0"), nic, asked, subject)
+    (question,) = find(state, "pod/p", None)
+    answer = Explainer(state, Features.for_release("1.37", {"DRADerivedAttributes": True})).explain(question)
+    (fix,) = (fix for fix in answer.fixes if fix.title == "remove the bus constraint")
+    (patch,) = (change for change in fix.changes if isinstance(change, Patch))
+    made = patched(asked, patch.operations)
+    assert "constraints" not in made["spec"]["spec"]["devices"]
+    assert all("derivedAttributes" not in r["exactly"] for r in made["spec"]["spec"]["devices"]["requests"])

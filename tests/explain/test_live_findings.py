@@ -156,3 +156,102 @@ def test_a_claim_that_an_old_scheduler_allocated_takes_no_further_pod() -> None:
     )
     held["status"]["allocation"]["allocationTimestamp"] = "2026-01-01T00:00:00Z"
     assert explain(GPU, TWO, node("node-1"), held, asking).fits
+
+
+def test_a_quota_refuses_the_claim_that_the_scheduler_makes_for_an_extended_resource() -> None:
+    """As kube-scheduler 1.37.1 said it, but for the random end of the claim's name; it tries again by itself."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml"},
+        "spec": {"hard": {"gpu.deviceclass.resource.k8s.io/devices": "1"}},
+    }
+    answer = explain(MAPPED, TWO, node("node-1"), quota, wanting("2"))
+    assert (answer.verdict, answer.reasons[0].code) == ("error", "quota-exceeded")
+    assert answer.scheduler_message == (
+        'running PreBind plugin "DynamicResources": create claim for extended resources ml/: '
+        'resourceclaims.resource.k8s.io "asking-extended-resources-" is forbidden: exceeded quota: q, '
+        "requested: gpu.deviceclass.resource.k8s.io/devices=2, used: gpu.deviceclass.resource.k8s.io/devices=0, "
+        "limited: gpu.deviceclass.resource.k8s.io/devices=1"
+    )
+    assert {fix.title for fix in answer.fixes} >= {"lower example.com/gpu from 2 to 1"}
+    (raised,) = (fix for fix in answer.fixes if fix.title == "raise quota ml/q from 1 to 2 devices")
+    assert not raised.effect
+    assert explain(MAPPED, TWO, node("node-1"), quota, wanting("1")).fits
+
+
+def test_devices_without_a_common_compatibility_group() -> None:
+    """kube-scheduler 1.37.1 with DRADeviceCompatibilityGroups: "cannot allocate all claims", with counters to spare."""
+
+    def part(name: str, group: str) -> dict[str, Any]:
+        consumed = {"counterSet": "s", "counters": {"m": {"value": "1"}}, "compatibilityGroups": [group]}
+        return {**device(name), "consumesCounters": [consumed]}
+
+    counters = slice_of("gpu.example.com", "node-1", resourceSliceCount=2)
+    counters["metadata"] = {"name": "counters"}
+    counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
+    for other, told in (("y", True), ("x", False)):
+        parts = slice_of("gpu.example.com", "node-1", part("a", "x"), part("b", other), resourceSliceCount=2)
+        asked = claim("c", request("r", "gpu", 2))
+        state = state_of(
+            GPU, counters, parts, node("node-1"), asked, pod("asking", {"name": "g", "resourceClaimName": "c"})
+        )
+        (question,) = find(state, "pod/asking", None)
+        gates = {"DRADeviceCompatibilityGroups": True}
+        answer = Explainer(state, Features.for_release("1.37", gates)).explain(question)
+        assert answer.fits != told
+        assert ("some have no compatibility group in common" in answer.headline) == told
+
+
+def test_devices_that_take_cpu_of_their_node() -> None:
+    """kube-scheduler 1.37.1 with DRANodeAllocatableResources said so of a node with 2 CPUs left."""
+    part = {**device("a"), "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "4"}}}}
+    condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
+    asking = pod("asking", {"name": "g", "resourceClaimName": "c"}, metadata={"uid": "1"})
+    objects = (GPU, slice_of("gpu.example.com", "node-1", part), node("node-1"), claim("c", request("r", "gpu")))
+    assert any("are not counted here" in note for note in explain(*objects, asking).notes)
+    answer = explain(*objects, {**asking, "status": {"conditions": [condition]}})
+    assert answer.headline.startswith(
+        "the scheduler says: Insufficient cpu (1 node); without that it would fit on node-1"
+    )
+    plain = (GPU, TWO, *objects[2:])
+    assert "would fit now" in explain(*plain, {**asking, "status": {"conditions": [condition]}}).headline
+
+
+def test_of_classes_with_one_extended_resource_name_the_newest_counts() -> None:
+    """kube-scheduler 1.37.1: "cannot allocate all claims" with free devices of the older class."""
+    newer = device_class("newer", "device.driver == 'gpu.example.org'")
+    newer["spec"]["extendedResourceName"] = RESOURCE
+    newer["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    old = {**MAPPED, "metadata": {"name": "gpu", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    answer = explain(old, newer, TWO, node("node-1"), wanting("1"))
+    assert not answer.fits
+    assert f"classes gpu, newer all have the extendedResourceName {RESOURCE}: the newest counts, newer" in answer.notes
+
+
+def test_what_a_pod_asks_for_as_a_whole_is_lowered() -> None:
+    """kube-scheduler 1.37.1: "1 Insufficient cpu" for a pod whose containers ask for none."""
+    resources = {"requests": {"cpu": "12"}, "limits": {"cpu": "12"}}
+    answer = explain(node("node-1"), pod("asking", metadata={"uid": "1"}, spec={"resources": resources}))
+    assert "lower the pod's request for cpu from 12 to 8" in {fix.title for fix in answer.fixes}
+    assert answer.fixes[0].steps
+
+
+def test_who_uses_the_counters_that_several_devices_need() -> None:
+    """kube-scheduler 1.37.1 placed the pod once the other one had ended."""
+
+    def part(name: str, amount: str) -> dict[str, Any]:
+        return {**device(name), "consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": amount}}}]}
+
+    counters = slice_of("gpu.example.com", "node-1", resourceSliceCount=2)
+    counters["metadata"] = {"name": "counters"}
+    counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
+    parts = (part("quarter", "1"), part("half-0", "2"), part("half-1", "2"))
+    slices = slice_of("gpu.example.com", "node-1", *parts, resourceSliceCount=2)
+    held = claim("held", request("r", "gpu"), status=allocation("node-1", ("gpu.example.com", "quarter"), pod="other"))
+    other = pod("other", {"name": "g", "resourceClaimName": "held"}, spec={"nodeName": "node-1"})
+    other |= {"status": {"phase": "Running"}}
+    asking = pod("asking", {"name": "g", "resourceClaimName": "c"})
+    answer = explain(GPU, counters, slices, node("node-1"), held, other, claim("c", request("r", "gpu", 2)), asking)
+    assert "draw on the same counters, of s, which are in use in part; held by pod ml/other" in answer.headline
+    assert any(fix.title == "delete pod ml/other" for fix in answer.fixes)

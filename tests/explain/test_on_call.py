@@ -181,6 +181,23 @@ def test_pods_of_lower_priority_are_not_preempted() -> None:
     assert "preempt" not in said(explain("pod/p", *objects, waiting(spec={"priority": 1})))
 
 
+def test_of_a_shared_claim_all_pods_must_end() -> None:
+    """kube-controller-manager releases a claim when nobody is left in reservedFor (resourceclaim/controller.go)."""
+    sharing = {"name": "g", "resourceClaimName": "shared"}
+    status = allocation("node-1", (DRIVER, "gpu-0"))
+    status["reservedFor"] = [{"resource": "pods", "name": name, "uid": name} for name in ("low", "other")]
+    objects = (GPU, node("node-1"), gpus("node-1", "gpu-0"), ONE, claim("shared", request("r", DRIVER), status=status))
+    running = {"status": {"phase": "Running"}}
+    low = pod("low", sharing, metadata={"uid": "low"}, spec={"nodeName": "node-1", "priority": 1}, **running)
+    for priority, note in ((9, ""), (1, "pod ml/low and 1 more have a lower priority")):
+        where = {"nodeName": "node-1", "priority": priority}
+        other = pod("other", sharing, metadata={"uid": "other"}, spec=where, **running)
+        text = said(explain("pod/p", *objects, low, other, waiting(spec={"priority": 5})))
+        assert ("a lower priority" in text) == bool(note)
+        assert note in text
+        assert ("end them yourself" in text) == bool(note)
+
+
 def test_huge_pages_that_no_node_has() -> None:
     resources = {name: {"hugepages-2Mi": "1Gi", "cpu": "1"} for name in ("limits", "requests")}
     container = {"name": "main", "image": "x", "resources": resources}
@@ -299,6 +316,11 @@ def test_a_pod_on_a_device_that_evicts_it() -> None:
     status["allocation"]["devices"]["results"][0]["tolerations"] = [tolerated]
     survives = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), held, subject)
     assert not any("evicted" in note for note in survives.notes)
+    # Of several the shortest counts, from when the taint was set (device_taint_eviction.go claimEvictionTime).
+    limited = [{**tolerated, "tolerationSeconds": seconds} for seconds in (600, 300)]
+    status["allocation"]["devices"]["results"][0]["tolerations"] = limited
+    stays = explain("pod/p", GPU, node("node-1"), slice_of(DRIVER, "node-1", one), held, subject)
+    assert any("toleration keeps this one there until 300 s after the taint was added" in note for note in stays.notes)
 
 
 def test_all_of_no_devices_is_not_replaced_by_none() -> None:

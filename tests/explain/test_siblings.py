@@ -392,3 +392,13 @@ def test_what_a_comparison_can_be_changed_to(selector: str, title: str) -> None:
     wanted = template("t", selecting(f"device.attributes['{DRIVER}'].{selector}"))
     answer = explain("pod/p", ANY, node("a"), slice_of(DRIVER, "a", gpu), wanted, waiting())
     assert titles(answer) == [f"{title} {'from' if title.startswith('remove') else 'in'} request r"]
+
+
+def test_a_toleration_in_the_claim_does_not_count_for_nodes() -> None:
+    """kube-scheduler: "node(s) had untolerated taint(s)", although the request tolerates the very taint."""
+    tainted = node("a", taints=[{"key": "team", "value": "llm", "effect": "NoSchedule"}])
+    written = {"key": "team", "operator": "Equal", "value": "llm", "effect": "NoSchedule"}
+    tolerant = template("t", request("r", DRIVER, tolerations=[written]))
+    answer = explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), tolerant, waiting())
+    assert "the claim tolerates team=llm:NoSchedule for devices, which does not count for nodes" in said(answer)
+    assert "the claim tolerates" not in said(explain("pod/p", GPU, tainted, gpus("a", "gpu-0"), ONE, waiting()))

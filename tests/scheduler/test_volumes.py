@@ -9,6 +9,7 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.rejection import NoVolume
 from tests.explain.cluster import node, pod, state_of
 
 if TYPE_CHECKING:
@@ -111,6 +112,20 @@ def test_a_class_without_provisioner_needs_a_volume() -> None:
     assert found.message.startswith(
         "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind."
     )
+
+
+def test_a_volume_that_would_do_on_other_nodes_is_told() -> None:
+    local = storage_class(provisioner="kubernetes.io/no-provisioner")
+    refused = {n.name: n.rejection for n in attempt(claim(), local, volume("pv", "b")).nodes}
+    assert refused["b-1"] is None
+    assert refused["a-1"] is not None
+    (unmet,) = refused["a-1"].unmet
+    assert isinstance(unmet, NoVolume)
+    assert unmet.wanted is not None
+    assert unmet.wanted.node_selector_terms[0].match_expressions[0].values == ("b",)
+    (unmet,) = (u for n in attempt(claim(), local).nodes[:1] if n.rejection for u in n.rejection.unmet)
+    assert isinstance(unmet, NoVolume)
+    assert unmet.wanted is None
 
 
 @pytest.mark.parametrize(

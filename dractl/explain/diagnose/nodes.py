@@ -29,6 +29,7 @@ from dractl.reasons.selectors import SelectorFalse
 from dractl.scheduler.binding import failure
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import provided
+from dractl.scheduler.quota import options
 from dractl.scheduler.rejection import LabelUnmet, NodeLabel, Rejection, Untolerated
 from dractl.scheduler.verdict import NodeVerdict
 
@@ -188,6 +189,7 @@ def _filtered(case: Case, verdict: NodeVerdict, refused: Rejection) -> Cause:
         users=_users(case, verdict.name, refused),
         nearest=_near_label(verdict, refused),
         tolerates=_near_tolerations(case, refused),
+        claim_tolerates=_tolerations_of_claims(case, refused),
         nodes=(verdict.name,),
     )
 
@@ -204,9 +206,23 @@ def _near_label(verdict: NodeVerdict, refused: Rejection) -> str | None:
 
 def _near_tolerations(case: Case, refused: Rejection) -> tuple[str, ...]:
     """Tolerations of the pod for the key of a taint that people set, in whatever case, that do not tolerate it."""
-    taints = (one.taint.key or "" for one in refused.unmet if isinstance(one, Untolerated))
-    keys = {key.lower() for key in taints if passing(key) is None}
+    keys = _keys(refused)
     return tuple(toleration_text(t) for t in case.pod.tolerations if t.key and t.key.lower() in keys)
+
+
+def _tolerations_of_claims(case: Case, refused: Rejection) -> tuple[str, ...]:
+    """Tolerations of the pod's requests for the key of such a taint, in whatever case."""
+    keys = _keys(refused)
+    specs = [c.claim.spec.devices for c in case.claims.values() if c.claim is not None] if keys else []
+    asked = [option for spec in specs for request in spec.requests for option in options(request)]
+    near = [toleration_text(t) for option in asked for t in option.tolerations if t.key and t.key.lower() in keys]
+    return tuple(dict.fromkeys(near))
+
+
+def _keys(refused: Rejection) -> set[str]:
+    """The keys of taints that people set, in lower case."""
+    taints = (one.taint.key or "" for one in refused.unmet if isinstance(one, Untolerated))
+    return {key.lower() for key in taints if passing(key) is None}
 
 
 def _users(case: Case, node: str, refused: Rejection) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """What keeps a subject from being tried at all, what fails after a node was found, and what the pod itself shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from dractl.allocation import DeviceID, backing_classes
 from dractl.cluster.paste import NextStep, command
 from dractl.cluster.pods import ended, stuck
 from dractl.cluster.state import at, key_of, list_at, map_at, maps_at, text_at
 from dractl.cluster.workloads import refusal
+from dractl.explain.answer import AllocatedDevice
 from dractl.explain.case import Case
 from dractl.model import ResourceSlice
 from dractl.objects import Raw
@@ -85,15 +87,34 @@ def outranked(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """That pods of lower priority keep what they hold: the scheduler evicts no pod for its devices, since DRA refuses
     nodes as UnschedulableAndUnresolvable (kubernetes pkg/scheduler/framework/plugins/dynamicresources)."""
     own, snapshot = case.pod.priority, case.scheduler.snapshot
-    held = (h.pod for cause in ranked[:1] for h in getattr(cause, "holders", ()) if h.pod and not h.finished)
-    found = ((name, case.state.get("Pod", key_of(name))) for name in dict.fromkeys(held))
-    lower = [name for name, pod in found if pod is not None and snapshot.pod(pod).priority < own]
+    users: dict[str, list[str]] = {}  # a claim is free once all pods that share it have ended
+    for cause in ranked[:1]:
+        for holder in getattr(cause, "holders", ()):
+            if holder.pod and not holder.finished:
+                users.setdefault(holder.claim, []).append(holder.pod)
+    found = {n: case.state.get("Pod", key_of(n)) for names in users.values() for n in names}
+    below = {name for name, pod in found.items() if pod is not None and snapshot.pod(pod).priority < own}
+    sharing = [names for names in users.values() if below.issuperset(names)]
+    lower = list(dict.fromkeys(name for names in sharing for name in names))
     if lower:
         those = f"pod {lower[0]} has" if len(lower) == 1 else f"pod {lower[0]} and {len(lower) - 1} more have"
+        end = "it" if len(lower) == 1 else "them" if len(sharing) == 1 else "one"
         yield (
-            f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: "
-            f"end {'it' if len(lower) == 1 else 'one'} yourself"
+            f"{those} a lower priority, but kube-scheduler does not preempt pods for their devices: end {end} yourself"
         )
+
+
+def rival_classes(case: Case) -> Iterator[str]:
+    """Which of several classes with the name of an extended resource counts (dynamic-resource-allocation/deviceclass
+    extendedresourcecache)."""
+    classes, features = case.scheduler.state.classes, case.scheduler.features
+    for resource in case.pod.extended:
+        named = sorted(c.metadata.name for c in classes if c.spec.extended_resource_name == resource)
+        if len(named) > 1 and resource in (backing := backing_classes(classes, features)):
+            yield (
+                f"classes {', '.join(named)} all have the extendedResourceName {resource}: the newest counts, "
+                f"{backing[resource].metadata.name}"
+            )
 
 
 def undeclared_features(case: Case) -> Iterator[str]:
@@ -110,6 +131,16 @@ def undeclared_features(case: Case) -> Iterator[str]:
             f"node features are not checked here: the pod needs {', '.join(needed)}, and status.declaredFeatures of "
             f"{', '.join(lacking[:3])}{more} lacks it"
         )
+
+
+def taking_resources(case: Case, given: Iterable[AllocatedDevice]) -> str:
+    """A device of those that the pod would get that takes resources of its node (kubernetes
+    pkg/scheduler/framework/plugins/dynamicresources/nodeallocatabledynamicresources.go); empty if none does."""
+    for each in given:
+        device = case.devices.get(DeviceID(each.driver, each.pool, each.device))
+        if device is not None and device.mapping.get("nodeAllocatableResources"):
+            return each.device
+    return ""
 
 
 def unchecked_volumes(case: Case) -> Iterator[str]:

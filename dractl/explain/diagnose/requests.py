@@ -265,14 +265,22 @@ def _capacity(case: Case, request: RequestSurvey, stage: Stage) -> Cause:
     name = losses[0].capacity or ""
     devices = [loss.device for loss in losses]
     if code == "capacity-missing":
+        # A request finds a capacity by the name as it is written, with or without the driver's domain
+        # (consumable_capacity.go requestsContainNonExistCapacity).
+        published = {
+            n if "/" in n else f"{d.driver}/{n}": n
+            for d in devices
+            if (one := case.devices.get(d))
+            for n in one.capacity
+        }
         known = selectors.names(case.devices, devices, "capacity")
         domain, _, short = name.rpartition("/")
         near = selectors.nearest_name(domain, short, known)
         return CapacityMissing(
             **_where(request),
             capacity=name,
-            nearest=near and near.rpartition("/")[2],
-            known=tuple(sorted(known)),
+            nearest=published[near] if near is not None and near in published else near,
+            known=tuple(sorted(published.values())),
             devices=_texts(devices),
         )
     best = max(losses, key=lambda loss: _amount(loss.free))

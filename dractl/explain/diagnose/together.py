@@ -37,11 +37,18 @@ def together(case: Case, survey: Survey) -> list[Cause]:
     if rivals is not None:
         return [rivals]
     groups = [[device] for device in requests[0].candidates] if len(requests) == 1 else [r.candidates for r in requests]
-    sets = tuple(_shared_counters(case, groups))
+    shared = _shared_counters(case, groups)
+    sets = tuple(sorted({name for (_, _, name) in shared}))
+    apart = bool(sets) and _incompatible(case, union)
+    holders = case.devices.holders(case.devices.drawing_on(shared)) if shared else ()
     if not survey.constraints:
-        return [SearchConflict(requests=refs, total=wanted, counter_sets=sets)]
+        return [SearchConflict(requests=refs, total=wanted, counter_sets=sets, incompatible=apart, holders=holders)]
     constraint = f"{survey.constraints[0].kind} {survey.constraints[0].attribute}"
-    return [ConstrainedSearch(requests=refs, total=wanted, counter_sets=sets, constraint=constraint)]
+    return [
+        ConstrainedSearch(
+            requests=refs, total=wanted, counter_sets=sets, incompatible=apart, holders=holders, constraint=constraint
+        )
+    ]
 
 
 def too_many(case: Case, survey: Survey) -> Cause | None:
@@ -66,7 +73,7 @@ def _for_admins(case: Case, requests: Sequence[RequestSurvey]) -> bool:
     return any(r.exactly.admin_access for spec in specs for r in spec.requests if r.exactly is not None)
 
 
-def _shared_counters(case: Case, groups: Sequence[Sequence[DeviceID]]) -> list[str]:
+def _shared_counters(case: Case, groups: Sequence[Sequence[DeviceID]]) -> set[tuple[str, str, str]]:
     """The counter sets that devices of two groups consume."""
     drawn: Counter[tuple[str, str, str]] = Counter()
     for group in groups:
@@ -79,7 +86,20 @@ def _shared_counters(case: Case, groups: Sequence[Sequence[DeviceID]]) -> list[s
                 for consumed in device.consumes_counters
             }
         )
-    return sorted({name for (_, _, name), times in drawn.items() if times > 1})
+    return {counters for counters, times in drawn.items() if times > 1}
+
+
+def _incompatible(case: Case, devices: Iterable[DeviceID]) -> bool:
+    """True if devices may not be allocated together from a counter set: their compatibility groups have none in common
+    (counters.py of the allocator)."""
+    if "DRADeviceCompatibilityGroups" not in case.scheduler.features.on:
+        return False
+    groups: dict[tuple[str, str, str], set[frozenset[str]]] = {}
+    for where in devices:
+        device = case.devices.get(where)
+        for c in device.consumes_counters if device is not None else ():
+            groups.setdefault((where.driver, where.pool, c.counter_set), set()).add(frozenset(c.compatibility_groups))
+    return any(not one & other for found in groups.values() for one, other in combinations(found, 2))
 
 
 def _rivals(case: Case, requests: Sequence[RequestSurvey]) -> Cause | None:

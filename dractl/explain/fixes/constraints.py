@@ -1,10 +1,11 @@
 """Fixes in a constraint: a coarser attribute, the name that is published, fewer requests, no constraint."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
+from dractl.cluster.state import maps_at, text_at
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, Written, fix_once_for
-from dractl.explain.fixes.edits import remove
+from dractl.explain.fixes.edits import Operation, remove
 from dractl.explain.fixes.preference import Preference
 from dractl.objects import Constraint
 from dractl.reasons.base import OfRequest, OfRequests
@@ -40,11 +41,27 @@ def relax(problem: FixProblem) -> Iterator[Candidate]:
             removed = written.part.path if len(constraints) > 1 else written.part.path[:-1]
             yield Candidate(
                 f"remove the {_name(attribute)} constraint",
-                (Patch(written.target, (remove(*removed),)),),
+                (Patch(written.target, (remove(*removed), *_unused(claim, constraints, index))),),
                 FixSlot(Topic.CONSTRAINT, f"{where} removed"),
                 Preference.DROP,
                 effect="the devices may not be aligned" if kind == "matchAttribute" else "the devices may be alike",
             )
+
+
+def _unused(claim: PodClaim, constraints: Sequence[Written[Constraint]], index: int) -> Iterator[Operation]:
+    """Removals of the derived attributes that only this constraint reads: the API server wants each to be read."""
+    own = constraints[index].part
+    devices, attribute = own.path[:-2], own.attribute
+    if any(other.part.attribute == attribute for at, other in enumerate(constraints) if at != index):
+        return
+    for number, request in enumerate(maps_at(claim.value, "spec", "devices", "requests")):
+        alternatives = (("firstAvailable", i) for i, _ in enumerate(maps_at(request, "firstAvailable")))
+        for option in (("exactly",), *alternatives):
+            path = (*devices, "requests", number, *option, "derivedAttributes")
+            derived = maps_at(request, *option, "derivedAttributes")
+            there = [i for i, one in enumerate(derived) if text_at(one, "name") == attribute]
+            if there:
+                yield remove(*path) if len(derived) == 1 else remove(*path, there[0])
 
 
 def _nearest(problem: FixProblem, attribute: str) -> list[str]:

@@ -10,7 +10,7 @@ from dractl.cluster.workloads import workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
 from dractl.explain.fixes.edits import put, replace
 from dractl.explain.fixes.preference import Preference
-from dractl.reasons.amounts import NotEnoughTogether
+from dractl.reasons.amounts import NotEnoughTogether, SearchConflict
 from dractl.reasons.base import Cause, Held
 from dractl.reasons.capacity import CountersShort
 from dractl.reasons.constraints import ConstraintConflict
@@ -21,7 +21,7 @@ _MOST = 12  # holders that are tried one by one
 _SHOWN = 3  # alternatives that are shown
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def release(problem: FixProblem) -> Iterator[Candidate]:
     """Ending the pods, or deleting the idle claims, that hold what is wanted: one, then two, then all of one node."""
     by_claim: dict[str, list[Holder]] = {}
@@ -45,7 +45,7 @@ def release(problem: FixProblem) -> Iterator[Candidate]:
 
 def holders_of(cause: Cause) -> tuple[Holder, ...]:
     """Holders of the devices that a cause is about."""
-    return cause.holders if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether) else ()
+    return cause.holders if isinstance(cause, Held | ConstraintConflict | NotEnoughTogether | SearchConflict) else ()
 
 
 def _idle(holders: list[Holder]) -> bool:
@@ -110,7 +110,7 @@ def recreated_anyway(problem: FixProblem) -> tuple[str, ...]:
     )
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def watch(problem: FixProblem) -> Iterator[Candidate]:
     """adminAccess for the pods of a DaemonSet that take a device on each node: what only watches devices needs none of
     them for itself."""
@@ -144,7 +144,7 @@ def watch(problem: FixProblem) -> Iterator[Candidate]:
             )
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def share(problem: FixProblem) -> Iterator[Candidate]:
     """Using a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":

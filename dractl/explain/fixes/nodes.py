@@ -423,8 +423,12 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
     if not amounts:
         return
     index = max(range(len(amounts)), key=lambda i: amounts[i].milli_value())
+    where: tuple[str | int, ...] = ("spec", kind, index, "resources")
+    present, level = amounts[index], at(spec, "resources", "requests", resource)
+    if level is not None:  # what the pod asks for as a whole counts, whatever its containers ask for
+        where, present, deciding = ("spec", "resources"), quantity(level), None
     try:
-        left = amounts[index] - (quantity(rejection.want) - quantity(rejection.free))
+        left = present - (quantity(rejection.want) - quantity(rejection.free))
     except OverflowError:  # amounts too far apart for one number, 1e9999 and 1n
         return
     offered = map_at(verdict.node, "status", "allocatable").get(resource)
@@ -433,12 +437,12 @@ def _ask_less(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -
     if left.sign() <= 0:
         return
     fields = ["requests"]
-    if at(containers[index], "resources", "limits", resource) is not None and "/" in resource:
+    if at(problem.question.value, *where, "limits", resource) is not None and "/" in resource:
         fields.append("limits")
-    operations = tuple(replace(("spec", kind, index, "resources", f, resource), str(left)) for f in fields)
+    operations = tuple(replace((*where, f, resource), str(left)) for f in fields)
     added = any(isinstance(c, AddedByAdmission) and c.what.startswith(f"{resource} ") for c in problem.causes)
     whose = "the pod's request" if deciding is None else f"the request of init container {deciding[0]}"
-    title = f"lower {whose} for {resource} from {amounts[index]} to {left}"
+    title = f"lower {whose} for {resource} from {present} to {left}"
     yield Candidate(
         f"set the pod's request for {resource} to {left}" if added else title,
         (problem.patch(*operations),),

@@ -212,7 +212,8 @@ def quota(problem: FixProblem, cause: QuotaExceeded) -> Iterator[Candidate]:
     change = replace(("spec", "hard", cause.resource), str(cause.want))
     raised = Patch(f"ResourceQuota/{cause.quotas[0]}", (change,))
     counted = "devices" if cause.device_class else "claims" if cause.resource == CLAIMS else cause.resource
-    again = recreated(problem) if problem.pod is not None else ()
+    # The scheduler itself tries again to create the claim for extended resources, which is none of the pod's claims.
+    again = recreated(problem) if problem.pod is not None and cause.pod_claim is not None else ()
     delays = "the pod is recreated: the claim controller would try again with growing delays only" if again else ""
     yield Candidate(
         f"raise quota {cause.quotas[0]} from {cause.have} to {cause.want} {counted}",

@@ -121,9 +121,10 @@ def _in_front(problem: FixProblem, world: World) -> tuple[str, ...]:
     snapshot = problem.scheduler.snapshot
     own = snapshot.pod(problem.asked.value).priority
     higher = all(snapshot.pod(problem.state.get("Pod", key) or {}).priority > own for key in ahead)
-    which = "of higher priority" if higher else "that wait longer"
+    one = len(ahead) == 1
+    which = "of higher priority" if higher else f"that wait{'s' * one} longer"
     names = first(["/".join(key) for key in ahead])
-    return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * (len(ahead) == 1)} for the same: {names}",)
+    return (f"{plural(len(ahead), 'pending pod')} {which} wait{'s' * one} for the same: {names}",)
 
 
 def _apart(pod: Raw | None, key: Key, own: str) -> bool:

@@ -12,7 +12,7 @@ from dractl.explain.fixes.owners import users_of
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.requests import equal
 from dractl.model.names import RequestRef
-from dractl.reasons.amounts import NotEnoughTogether
+from dractl.reasons.amounts import NotEnoughTogether, SearchConflict
 from dractl.reasons.base import Held
 from dractl.reasons.constraints import ConstraintConflict
 from dractl.reasons.workloads import OwnReplicas
@@ -21,7 +21,7 @@ _MOST = 16  # replicas that are placed one after the other
 _ATTEMPTS = 32  # that all counts may take together
 
 
-@fix_once_for(Held, ConstraintConflict, NotEnoughTogether)
+@fix_once_for(Held, ConstraintConflict, NotEnoughTogether, SearchConflict)
 def equal_counts(problem: FixProblem) -> Iterator[Candidate]:
     """The same, smaller count for every replica, where replicas of the pod's own workload hold the devices."""
     owner = workload_target(problem.pod, problem.question.key[0])

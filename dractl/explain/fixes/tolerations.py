@@ -66,9 +66,21 @@ def survives(tolerations: Iterable[Any], taint: DeviceTaint) -> bool:
     return any(_survives(tolerated, taint) for tolerated in tolerations)
 
 
+def patience(tolerations: Iterable[Any], taint: DeviceTaint) -> int | None:
+    """The seconds after which a taint that pods do not survive ends them; None if no toleration names its effect
+    (device_taint_eviction.go claimEvictionTime)."""
+    limits = [t.toleration_seconds for t in tolerations if _matches(t, taint) and t.toleration_seconds is not None]
+    return max(0, min(limits)) if limits else None
+
+
 def _survives(tolerated: Any, taint: DeviceTaint) -> bool:
     """True if a toleration names the effect, the taint, and no limit of time."""
-    if tolerated.effect != _EVICTS or tolerated.toleration_seconds is not None:
+    return tolerated.toleration_seconds is None and _matches(tolerated, taint)
+
+
+def _matches(tolerated: Any, taint: DeviceTaint) -> bool:
+    """True if a toleration names the effect and the taint."""
+    if tolerated.effect != _EVICTS:
         return False
     if tolerated.operator == "Exists":
         return tolerated.key in (None, "", taint.key)
