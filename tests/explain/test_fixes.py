@@ -134,6 +134,22 @@ def test_no_mark_is_needed_where_the_controller_takes_that_pod_anyway() -> None:
     assert answer.fixes[0].tried == (Delete("Pod/ml/web-0"),)
 
 
+def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
+    # ActivePodsWithRanks compares the cost first, then how many pods are on the node; run on a 1.37 control plane
+    held_by = [held("web-0", "node-1", "gpu-0"), held("web-1", "node-2", "gpu-2"), held("web-2", "node-2", "gpu-3")]
+    pods = replica("web-0", "node-1"), replica("web-1", "node-2"), replica("web-2", "node-2")
+    wants = claim("c", request("r", DRIVER, 2)), WANTS[1]
+    answer = explain("pod/p", *TWO, node("node-2"), gpus("node-2", "gpu-2", "gpu-3"), *held_by, *pods, *wants)
+    assert titles(answer) == [
+        "lower count of request r from 2 to 1",
+        "scale Deployment ml/web from 3 to 2 replicas, pod web-0 first",
+    ]
+    mark, scale = changes(answer.fixes[1])
+    assert mark["patch"] == "Pod/ml/web-0"
+    assert mark["json"][0]["value"] == {"controller.kubernetes.io/pod-deletion-cost": "-1"}
+    assert scale == {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 2}]}
+
+
 def test_a_stateful_set_gives_up_its_highest_number() -> None:
     pods = made("web-0", "StatefulSet/web", where="node-1"), made("web-1", "StatefulSet/web", where="node-1")
     answer = explain("pod/p", *BUSY, *WANTS, *pods)

@@ -181,9 +181,18 @@ class Owners:
         chosen = [p for p in active if text_at(p, "metadata", "name") in names]
         order = sorted(active, key=lambda p: (rank(p), p not in chosen))
         fewer = 1 + max(order.index(p) for p in chosen)
+        cost = {id(p): deletion_cost(p) - 1 for p in chosen}
+        if kind != "StatefulSet":
+            # A cost counts before how many pods are on a node (kubernetes pkg/controller/controller_utils.go
+            # ActivePodsWithRanks): where that would end others first, those to go are marked as the cheapest.
+            least = min(map(deletion_cost, active)) - 1
+            cheapest = sorted(active, key=lambda p: (*rank(p)[:3], least, 0) if p in chosen else rank(p))
+            if 1 + max(cheapest.index(p) for p in chosen) < fewer:
+                order, fewer = cheapest, 1 + max(cheapest.index(p) for p in chosen)
+                cost = dict.fromkeys(cost, least)
         # Of pods that are alike the controller takes any: where one of them is to stay, those to go are marked.
-        stay = {rank(p) for p in order[fewer:]}
-        marked = [p for p in chosen if rank(p) in stay]
+        stay = [rank(p) for p in order[fewer:]]
+        marked = [p for p in chosen if any(other <= rank(p) for other in stay)]
         left = len(order) - fewer
         patch = Patch(target, ({"op": "replace", "path": "/spec/replicas", "value": left},))
         gone = _deletions(f"{key[0]}/{text_at(p, 'metadata', 'name')}" for p in order[:fewer])
@@ -191,7 +200,7 @@ class Owners:
         if marked:
             those = ", ".join(text_at(p, "metadata", "name") for p in marked)
             title += f", {'pods' if len(marked) > 1 else 'pod'} {those} first"
-        changes = (*(cheaper(key[0], p) for p in marked), patch)
+        changes = (*(cheaper(key[0], p, cost[id(p)]) for p in marked), patch)
         if left:
             return Ending(title, changes, gone)
         return Ending(
@@ -203,13 +212,13 @@ def _deletions(pods: Iterable[str]) -> tuple[Change, ...]:
     return tuple(Delete(f"Pod/{pod}") for pod in pods)
 
 
-def cheaper(namespace: str, pod: Raw) -> Patch:
-    """The annotation that makes a controller end this pod before equal ones."""
+def cheaper(namespace: str, pod: Raw, cost: int | None = None) -> Patch:
+    """The annotation that makes a controller end this pod before equal ones, or before those that cost more."""
     annotations = at(pod, "metadata", "annotations")
-    cost = str(deletion_cost(pod) - 1)
-    operation = {"op": "add", "path": "/metadata/annotations", "value": {DELETION_COST: cost}}
+    value = str(deletion_cost(pod) - 1 if cost is None else cost)
+    operation = {"op": "add", "path": "/metadata/annotations", "value": {DELETION_COST: value}}
     if isinstance(annotations, dict):
-        operation = {"op": "add", "path": pointer("metadata", "annotations", DELETION_COST), "value": cost}
+        operation = {"op": "add", "path": pointer("metadata", "annotations", DELETION_COST), "value": value}
     return Patch(f"Pod/{namespace}/{text_at(pod, 'metadata', 'name')}", (operation,))
 
 
