@@ -36,6 +36,7 @@ _REACHABLE = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
 _REFUSED = re.compile(r'User "(?P<user>[^"]*)" cannot list resource "(?P<resource>[^"]+)"')
 _LOG = re.compile(r"[EWI]\d{4} |Warning: ")  # klog's lines, and warnings of the API server
+_SECRET = re.compile(r"\b(Bearer +|token=)[^\s\"',;]{8,}")  # what login helpers and -v=8 print
 _FAILED = 1  # k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code
 _LIMITS = ("--chunk-size=500", "--request-timeout=30s", "--ignore-not-found")
 
@@ -188,8 +189,9 @@ def _written(errors: IO[bytes]) -> str:
 
 
 def _lines(errors: str) -> list[str]:
-    """The lines that are no log."""
-    return [line.strip() for line in errors.splitlines() if line.strip() and not _LOG.match(line)]
+    """The lines that are no log, without what logs in."""
+    lines = _SECRET.sub(r"\1...", errors).splitlines()
+    return [line.strip() for line in lines if line.strip() and not _LOG.match(line)]
 
 
 def _last(errors: str) -> str:

@@ -215,6 +215,11 @@ BEHAVIOURS = [
         ends("Error: unknown flag: --chunk-size\nSee 'kubectl get --help' for usage."),
         "unknown flag: --chunk-size",
     ),
+    same(
+        "a token in the error",
+        ends("error: request with Authorization: Bearer eyJhbGciOi.abc.def was refused; token=s3cr3t-1"),
+        r"Authorization: Bearer \.\.\. was refused; token=\.\.\.(?!(.|\n)*(eyJ|s3cr))",
+    ),
     same("endless line", ends("error: " + "x" * 100_000), r"x{200,600} \.\.\."),
     same(
         "server error",
