@@ -150,6 +150,24 @@ def test_the_cheapest_pod_ends_before_those_that_share_a_node() -> None:
     assert scale == {"patch": "Deployment/ml/web", "json": [{"op": "replace", "path": "/spec/replicas", "value": 2}]}
 
 
+def test_who_may_take_what_the_first_of_several_pods_frees_is_told() -> None:
+    # On a 1.37 control plane, two pods that waited behind this one took what the replicas freed one after the other.
+    waits = {"name": "g", "resourceClaimName": "c"}, {"name": "g", "resourceClaimName": "d"}
+    first, second = (
+        pod(name, wants, metadata={"uid": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"})
+        for day, (name, wants) in enumerate(zip("pq", waits, strict=True), 1)
+    )
+    spec = {"replicas": 2, "selector": {"matchLabels": {}}, "template": {"metadata": {}, "spec": {"containers": []}}}
+    meta = {"name": "web", "namespace": "ml"}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    pods = web, replica("web-0", "node-1"), replica("web-1", "node-1"), first
+    both, one = claim("c", request("r", DRIVER, 2)), claim("d", request("r", DRIVER))
+    (alone,) = explain("pod/p", *BUSY, *pods, both).fixes
+    assert alone.effect == "frees 2 devices; all of its replicas"
+    (beside,) = explain("pod/p", *BUSY, *pods, both, second, one).fixes
+    assert beside.effect == f"{alone.effect}; pod ml/q may take what the first of them frees"
+
+
 def test_a_stateful_set_gives_up_its_highest_number() -> None:
     pods = made("web-0", "StatefulSet/web", where="node-1"), made("web-1", "StatefulSet/web", where="node-1")
     answer = explain("pod/p", *BUSY, *WANTS, *pods)

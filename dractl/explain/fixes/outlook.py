@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, apply, parse_target
-from dractl.cluster.state import Key
+from dractl.cluster.state import Key, text_at
 from dractl.cluster.workloads import WORKLOADS, leader_group, workload_target
 from dractl.explain.fixes.candidates import Candidate, FixProblem
 from dractl.explain.fixes.owners import renewed
@@ -16,7 +16,10 @@ from dractl.objects import Raw
 from dractl.reasons.phrases import first, plural
 from dractl.scheduler.attempt import Scheduler
 from dractl.world import World, after
+from dractl.world.queue import QueuedPod, pending, place
 
+_FIRST = 3  # pods that may be the first to end
+_RIVALS = 16  # pods that may take what it frees
 _SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
 
 
@@ -46,7 +49,7 @@ def outlook(problem: FixProblem, candidate: Candidate, changes: Sequence[Change]
     why = "; ".join((*world.failed, *(() if world.runs else (*world.refused, *_in_front(problem, world)))))
     if world.failed or not world.runs:
         return Outlook(None, why, behind=not world.failed and not world.refused)
-    also = (*_besides(problem, candidate, world), *world.remarks)
+    also = (*_besides(problem, candidate, world), *_quicker(problem, changes, nodes, world), *world.remarks)
     return Outlook(replace(candidate, effect="; ".join(filter(None, (candidate.effect, *also)))))
 
 
@@ -150,6 +153,28 @@ def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[st
     found = [f"ends pod{'s' * (len(ended) > 1)} {first(ended)}"] if ended else []
     found += [f"pod{'s' * (len(ahead) > 1)} {first(ahead)} run{'s' * (len(ahead) == 1)} before it"] if ahead else []
     return found
+
+
+def _quicker(problem: FixProblem, changes: Sequence[Change], nodes: Sequence[str], world: World) -> tuple[str, ...]:
+    """Who may take what the first of several pods frees, so that the others do not free enough: pods do not end at the
+    same moment, and kube-scheduler tries the pods that wait whenever a claim is deallocated."""
+    asked = problem.asked.key
+    for key in world.ended[:_FIRST] if len(world.ended) > 1 and problem.group is None else ():
+        there = frozenset((text_at(problem.state.get("Pod", key), "spec", "nodeName"),))
+        begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *key))),)))
+        others = [(other, pod) for other, pod in pending(begun.snapshot, begun.state) if other != asked][:_RIVALS]
+        queue = [QueuedPod(other, pod.value, pod.lacks_claims, there) for other, pod in others]
+        taken = place(begun, queue, {}, key)
+        if not taken.nodes:
+            continue
+        try:
+            then = after(taken.scheduler, changes, asked, fitting=nodes)
+        except PatchError:
+            continue
+        if not then.runs:
+            names = first(["/".join(other) for other, _ in taken.nodes])
+            return (f"pod{'s' * (len(taken.nodes) > 1)} {names} may take what the first of them frees",)
+    return ()
 
 
 def _ahead(problem: FixProblem, world: World) -> list[Key]:
