@@ -116,7 +116,8 @@ def test_each_input_has_its_answer(file: str, arguments: tuple[str, ...], code: 
 @pytest.mark.parametrize("command", [("explain",), ("devices",), ("fit", "gpu=1")])
 def test_a_kubectl_that_prints_a_list_without_items(command: tuple[str, ...], tmp_path: Path) -> None:
     program = tmp_path / "kubectl"
-    program.write_text(f"#!/bin/sh\nexec /bin/cat {HERE / 'kubectl-items-null.json'}\n")
+    lists = f"*' get '*) exec /bin/cat {HERE / 'kubectl-items-null.json'};;"
+    program.write_text(f'#!/bin/sh\ncase " $* " in\n{lists}\nesac\n')
     program.chmod(0o755)
     done = bounded(*command, "--isolated", folder=tmp_path, PATH=str(tmp_path))
     assert done.returncode == 3

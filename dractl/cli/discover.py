@@ -107,7 +107,7 @@ def command(
     if file is not None:
         if sysfs_root is not None or snapshot is not None:
             raise UsageError(f"{file} names a machine, as --root and --from do: give only one of them")
-        sysfs_root, snapshot = (file, None) if file.is_dir() else (None, file)
+        sysfs_root, snapshot = (file, None) if os.path.isdir(file) else (None, file)
     if cluster and not check:
         raise UsageError("--cluster needs --check")
     if save is not None and (diff is not None or check):

@@ -323,11 +323,6 @@ def _names(value: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
         yield ("metadata", key), metadata.get(key)
     for path in _NAMES_OF_SLICES if published else ():
         yield path, at(value, *path)
-    pod = ("spec",) if value.get("kind") == "Pod" else ("spec", "template", "spec")
-    for index, entry in enumerate(list_at(value, *pod, "resourceClaims")):
-        for key, name in entry.items() if isinstance(entry, dict) else ():
-            if isinstance(name, str) and not name.isprintable():  # of a manifest it may still be wrong otherwise
-                yield (*pod, "resourceClaims", index, key), name
 
 
 _NAMES_OF_SLICES: Final[tuple[Path, ...]] = (("spec", "driver"), ("spec", "nodeName"), ("spec", "pool", "name"))

@@ -86,6 +86,8 @@ def compose(text: str, chunk: Chunk) -> Any:
         marked: Any = error
         mark = marked.problem_mark or marked.context_mark
         offset = shift + (mark.index if mark is not None else 0)
+        if marked.problem == "exceeded maximum nesting depth":  # libyaml 0.2.6 counts, too
+            raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", offset) from None
         raise Unreadable(*_explain(marked, text, min(offset, chunk.end), chunk.end, shift)) from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error), chunk.start) from None

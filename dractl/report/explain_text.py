@@ -237,7 +237,7 @@ def _title(e: Explanation, canvas: Canvas, now: float | None) -> Iterator[str]:
     """The subject, how long it has waited, and its claims; the release on the right."""
     waits = printable(" ".join(filter(None, (e.phase, age(e.age, now)))))
     head = f"{e.title}  {waits}".rstrip()
-    claims = ", ".join(_claim(e, name) for name in e.subject.pod_claims)
+    claims = printable(", ".join(_claim(e, name) for name in e.subject.pod_claims))
     told = f"claim {claims}" if claims else ""
     release = _release(e)
     beside = f"{head}  {told}" if told and len(f"{head}  {told}  {release}") <= canvas.width else head
