@@ -18,8 +18,7 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.world import World, after
 from dractl.world.queue import QueuedPod, pending, place
 
-_FIRST = 3  # pods that may be the first to end
-_RIVALS = 16  # pods that may take what it frees
+_RIVALS = 16  # pods that may take what another frees
 _SETTLED = ("Pod", *WORKLOADS)  # kinds whose changes controllers answer
 
 
@@ -158,23 +157,20 @@ def _besides(problem: FixProblem, candidate: Candidate, world: World) -> list[st
 def _quicker(problem: FixProblem, changes: Sequence[Change], nodes: Sequence[str], world: World) -> tuple[str, ...]:
     """Who may take what the first of several pods frees, so that the others do not free enough: pods do not end at the
     same moment, and kube-scheduler tries the pods that wait whenever a claim is deallocated."""
-    asked = problem.asked.key
-    for key in world.ended[:_FIRST] if len(world.ended) > 1 and problem.group is None else ():
-        there = frozenset((text_at(problem.state.get("Pod", key), "spec", "nodeName"),))
-        begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *key))),)))
-        others = [(other, pod) for other, pod in pending(begun.snapshot, begun.state) if other != asked][:_RIVALS]
-        queue = [QueuedPod(other, pod.value, pod.lacks_claims, there) for other, pod in others]
-        taken = place(begun, queue, {}, key)
-        if not taken.nodes:
-            continue
-        try:
-            then = after(taken.scheduler, changes, asked, fitting=nodes)
-        except PatchError:
-            continue
-        if not then.runs:
-            names = first(["/".join(other) for other, _ in taken.nodes])
-            return (f"pod{'s' * (len(taken.nodes) > 1)} {names} may take what the first of them frees",)
-    return ()
+    if len(world.ended) < 2 or problem.group is not None:
+        return ()
+    asked, gone = problem.asked.key, world.ended[0]
+    there = frozenset((text_at(problem.state.get("Pod", gone), "spec", "nodeName"),))
+    begun = problem.scheduler.after(apply(problem.state, (Delete("/".join(("Pod", *gone))),)))
+    others = [(key, pod) for key, pod in pending(begun.snapshot, begun.state) if key != asked][:_RIVALS]
+    taken = place(begun, [QueuedPod(key, pod.value, pod.lacks_claims, there) for key, pod in others], {}, gone)
+    try:
+        if not taken.nodes or after(taken.scheduler, changes, asked, fitting=nodes).runs:
+            return ()
+    except PatchError:
+        return ()
+    names = first(["/".join(key) for key, _ in taken.nodes])
+    return (f"pod{'s' * (len(taken.nodes) > 1)} {names} may take what the first of them frees",)
 
 
 def _ahead(problem: FixProblem, world: World) -> list[Key]:
