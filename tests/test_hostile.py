@@ -216,8 +216,12 @@ def test_the_command_line_may_name_any_file(repository: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("path", ["/", "/proc", "/dev/zero"])
-def test_a_machine_file_is_a_file(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", "--hardware", path, "--isolated"]) == 3
+@pytest.mark.parametrize(
+    "command",
+    [["render", "--hardware"], ["devices", "--hardware"], ["fit", "gpu=1", "--hardware"], ["fit", "gpu=1", "--add"]],
+)
+def test_a_machine_file_is_a_file(command: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, path, "--isolated"]) == 3
     assert f"{path}: is not a file" in capsys.readouterr().err
 
 

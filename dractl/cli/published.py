@@ -234,12 +234,8 @@ def added(option: str, given: Iterable[str]) -> list[Added]:
         source, star, count = text.partition("*")
         if star and not (count.isdecimal() and 0 < int(count[:6]) <= _MOST):
             raise UsageError(f"{option} {text}: the number of nodes is 1 to {_MOST:,}, not {count or 'nothing'}")
-        if os.path.exists(source) and not os.path.isfile(source):
-            raise UsageError(
-                f"{option} {text}: is no regular file", hint="name a machine, a snapshot or a file of slices"
-            )
         try:
-            if not os.path.exists(source):
+            if not os.path.isfile(source):
                 machine(source)
         except UsageError as error:
             raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None

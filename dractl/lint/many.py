@@ -70,7 +70,8 @@ def _share(
         del read
         if apart:
             inputs, readable = among((yield names_of(inputs, readable)), inputs, readable, kustomizations)
-        yield judge(inputs, readable, terms, kustomizations)
+        judged = judge(inputs, readable, terms, kustomizations)
+    yield judged
 
 
 def _shares(entries: Entries, processes: int) -> list[Entries]:

@@ -180,16 +180,15 @@ class Owners:
         names = {wanted_key[1] for wanted_key in wanted}
         chosen = [p for p in active if text_at(p, "metadata", "name") in names]
         order = sorted(active, key=lambda p: (rank(p), p not in chosen))
-        fewer = 1 + max(order.index(p) for p in chosen)
+        fewer = 1 + max(map(order.index, chosen))
         cost = {id(p): deletion_cost(p) - 1 for p in chosen}
         if kind != "StatefulSet":
             # A cost counts before how many pods are on a node (kubernetes pkg/controller/controller_utils.go
             # ActivePodsWithRanks): where that would end others first, those to go are marked as the cheapest.
             least = min(map(deletion_cost, active)) - 1
             cheapest = sorted(active, key=lambda p: (*rank(p)[:3], least, 0) if p in chosen else rank(p))
-            if 1 + max(cheapest.index(p) for p in chosen) < fewer:
-                order, fewer = cheapest, 1 + max(cheapest.index(p) for p in chosen)
-                cost = dict.fromkeys(cost, least)
+            if (marking := 1 + max(map(cheapest.index, chosen))) < fewer:
+                order, fewer, cost = cheapest, marking, dict.fromkeys(cost, least)
         # Of pods that are alike the controller takes any: where one of them is to stay, those to go are marked.
         stay = [rank(p) for p in order[fewer:]]
         marked = [p for p in chosen if any(other <= rank(p) for other in stay)]
