@@ -20,7 +20,7 @@ _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?!
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl pkg/test/step.go)."""
 _OF_A_MAP = ("Invalid value: {", "Invalid value: [", 'Invalid value: ""', "Required value", "Forbidden: ")
 _COLLECTIONS = (dict, list)  # a union is made and asked in three times the time
-_NAMED = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
+_PATCH = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 
@@ -30,10 +30,15 @@ def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
     return (
         _has_directive(document.value)
         or _is_partial(document)
-        or _ASSERTED.search(document.file) is not None
+        or _is_asserted(document.file)
         or _is_elided(document)
         or kustomizations.is_patch(document.file)
     )
+
+
+def _is_asserted(file: str) -> bool:
+    """True for a file with parts of objects that a test of kuttl or Chainsaw expects."""
+    return ("error" in file or "assert" in file) and _ASSERTED.search(file) is not None
 
 
 def _is_elided(document: Document) -> bool:
@@ -81,7 +86,7 @@ def _is_directive(key: object) -> bool:
 def _is_partial(document: Document) -> bool:
     """True for a workload without selector whose containers have no image, and for a file named as a patch that lacks
     what every such object has."""
-    named = _NAMED.search(document.file) is not None
+    named = "patch" in document.file and _PATCH.search(document.file) is not None
     if not named and document.kind not in _WORKLOADS:
         return False
     value = document.value

@@ -23,11 +23,13 @@ _KEY = r"[A-Za-z][\w./-]{0,250}+"
 _WORD = r"[^\s:]*+(?::[^\s:]++)*+"
 _SCALAR = rf"""(?:[\w./$(+]|--?[A-Za-z0-9]){_WORD}(?: ++[^\s:#]{_WORD})*+|"[^"\\\n]*+"|'[^'\n]*+'"""
 _FLOW = r"""\[[\w./$ ,"'-]*+\]|\{[\w./$ ,"':-]*+\}"""
-# Indentation, dash, key and value of each line; any other line is in the last group.
-_LINES = re.compile(
-    rf"^( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+|(.+))$",
-    re.MULTILINE | re.ASCII,
+# Indentation, dash, key and value of a line.
+_LINE = re.compile(
+    rf"( *+)(?:#.*|(- )?(?:({_KEY}):(?![^ \n]))?(?: *+({_SCALAR}|{_FLOW}|\|-?))?(?: +#.*+)?+ *+)", re.ASCII
 )
+# What a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a key whose value follows on other
+# lines, the head of a literal block.
+_NOTHING, _WORDS, _COLLECTION, _OPEN, _LITERAL = range(5)
 _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"
 
@@ -47,18 +49,18 @@ def read(text: str) -> Any:
 
 
 def _read(text: str) -> Any:
-    rows = _LINES.findall(text)
+    lines = text.split("\n")
     root: Any = None
     stack: list[tuple[int, Any]] = []  # the open collections outside of the innermost
     at, inner = -1, root  # the innermost collection and its indentation
     opening = ""  # the key of it that still waits for its value
-    number = -1
-    for following, (spaces, dash, key, value, other) in enumerate(rows):
-        if following < number or not (dash or key or value or other):
-            continue  # part of a literal block; a blank line or a comment
-        indent = len(spaces)
-        if not key and (other or not (dash and value)):
-            raise _Unknown
+    behind = 0  # the line after the last literal block
+    for number, line in enumerate(lines):
+        if number < behind:
+            continue
+        indent, dash, name, value, form = _line(line)
+        if form == _NOTHING:
+            continue
         if indent > at or (opening and dash and indent == at):
             if not opening and at >= 0:
                 raise _Unknown
@@ -74,32 +76,60 @@ def _read(text: str) -> Any:
         else:
             while indent < at or (not dash and indent == at and type(inner) is list):
                 at, inner = stack.pop()
-        if indent != at or (type(inner) is list) is not bool(dash):
+        if indent != at or (type(inner) is list) is not dash:
             raise _Unknown
         opening = ""
+        if form == _COLLECTION:
+            value = value.copy()  # noqa: PLW2901
         if dash:
-            if not key:
-                inner.append(_value(value))
+            if not name:
+                inner.append(value)
                 continue
             stack.append((at, inner))
             inner.append({})
             at, inner = indent + 2, inner[-1]
-        name = _name(key)
-        if name is None or name in inner or len(inner) == MAX_KEYS:
+        if name in inner or len(inner) == MAX_KEYS:
             raise _Unknown
-        if not value:
-            inner[name] = None
+        if form == _LITERAL:
+            value, behind = _literal(lines, number + 1, at, keep=value == "|")  # noqa: PLW2901
+        elif form == _OPEN:
             opening = name
-        elif value[0] == "|":
-            inner[name], number = _literal(text, following + 1, at, keep=value == "|")
-        else:
-            inner[name] = _value(value)
+        inner[name] = value
     return root
 
 
-def _literal(text: str, start: int, outside: int, *, keep: bool) -> tuple[str, int]:
+@lru_cache(8192)  # most lines of manifests stand in others too
+def _line(line: str) -> tuple[int, bool, str, Any, int]:
+    """What a line says outside of literal blocks: its indentation, whether it has a dash, its key, its value, and the
+    form of it. A collection is shared by all lines that read the same."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise _Unknown
+    spaces, dash, key, value = match.groups("")
+    if not (dash or key or value):
+        return 0, False, "", None, _NOTHING
+    if not key:
+        if not (dash and value):
+            raise _Unknown
+        found = _value(value)
+        return len(spaces), True, "", found, _form(found)
+    name = _name(key)
+    if name is None:
+        raise _Unknown
+    if not value:
+        return len(spaces), bool(dash), name, None, _OPEN
+    if value[0] == "|":
+        return len(spaces), bool(dash), name, value, _LITERAL
+    found = _value(value)
+    return len(spaces), bool(dash), name, found, _form(found)
+
+
+def _form(value: Any) -> int:
+    return _COLLECTION if isinstance(value, (list, dict)) else _WORDS
+
+
+def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple[str, int]:
     """A literal block that begins in a line, and the number of the line after it."""
-    lines = text.split("\n")
     indent = len(lines[start]) - len(lines[start].lstrip(" ")) if start < len(lines) else 0
     end = start
     while end < len(lines):
@@ -133,9 +163,9 @@ def _value(text: str) -> Any:
     if first == "|":
         raise _Unknown
     if first == "[":
-        return list(_items(text))
+        return _items(text)
     if first == "{":
-        return dict(_pairs(text))
+        return _pairs(text)
     return _scalar(text)
 
 
@@ -149,14 +179,12 @@ def _scalar(text: str) -> Any:
     return json_number(value)
 
 
-@lru_cache(1024)
-def _items(text: str) -> tuple[Any, ...]:
+def _items(text: str) -> list[Any]:
     inner = text[1:-1].strip(" ")
-    return tuple(_item(item.strip(" ")) for item in inner.split(",")) if inner else ()
+    return [_item(item.strip(" ")) for item in inner.split(",")] if inner else []
 
 
-@lru_cache(1024)
-def _pairs(text: str) -> tuple[tuple[str, Any], ...]:
+def _pairs(text: str) -> dict[str, Any]:
     inner = text[1:-1].strip(" ")
     found: dict[str, Any] = {}
     for pair in inner.split(",") if inner else ():
@@ -165,7 +193,7 @@ def _pairs(text: str) -> tuple[tuple[str, Any], ...]:
         if match is None or name is None or name in found:
             raise _Unknown
         found[name] = _item(match[2])
-    return tuple(found.items())
+    return found
 
 
 def _item(text: str) -> Any:

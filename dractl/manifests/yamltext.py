@@ -47,7 +47,7 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
             index += 1
             continue
         try:
-            document = _document(source, chunk, index)
+            document = _document(source, chunk, index, "" if body is None else body.group())
         except Unreadable as failure:
             yield Broken(source.name, index, source.position(failure.offset), failure.message, failure.hint)
         else:
@@ -56,7 +56,8 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
         index += 1
 
 
-def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
+def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document | None:
+    """``above``: the comments before the first line of it."""
     text = source.text
     if chunk.separator is not None:
         raise Unreadable(
@@ -69,8 +70,6 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | None:
     value, faults = _decoded(source, chunk)
     if value is None:
         return None
-    leading = _BLANK_OR_COMMENT.match(text, chunk.start, chunk.end)
-    above = leading.group() if leading is not None else ""
     origin = re.search(_HELM_SOURCE, above) if "# Source:" in above else None
     locator = YamlLocator(source, chunk, faults)
     return Document(source.name, index, value, locator, origin=origin[1].rstrip() if origin else None)

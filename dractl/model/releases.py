@@ -220,6 +220,7 @@ def parse_gates(text: str) -> dict[str, bool]:
 
 
 @cache
+@cache
 def served_versions(kind: str, release: str = NEWEST, *, by_default: bool = False) -> tuple[str, ...]:
     """The apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only those that are always
     served.

@@ -148,7 +148,7 @@ def label_value_errors(text: str) -> list[str]:
 
 def is_extended_resource_name(text: str) -> bool:
     """pkg/apis/core/v1/helper IsExtendedResourceName."""
-    return not extended_resource_name_errors(text)
+    return "/" in text and not extended_resource_name_errors(text)
 
 
 def is_native_resource(text: str) -> bool:

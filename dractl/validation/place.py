@@ -29,13 +29,11 @@ class Place(Struct, frozen=True, eq=False):
     kind: Literal["field", "index", "key"] = "field"
     shown: str | None = None
 
-    def child(self, *names: str) -> Place:
+    def child(self, name: str, *inner: str) -> Place:
         """Field of that name, then the field in it, and so on; the value is None if it is absent."""
-        place = self
-        for name in names:
-            value = place.value
-            place = Place(value.get(name) if isinstance(value, dict) else None, place, name)
-        return place
+        value = self.value
+        place = Place(value.get(name) if isinstance(value, dict) else None, self, name)
+        return place.child(*inner) if inner else place
 
     def index(self, index: int, value: Any = None) -> Place:
         return Place(value, self, index, "index")

@@ -1,7 +1,7 @@
 """Claims and extended resources of pods and pod templates (pkg/apis/core/validation)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from dractl.model.pods import pod_templates
 from dractl.validation.causes import duplicate, forbidden, invalid, not_found, not_supported, required
@@ -30,15 +30,21 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
     ephemeral = place.child("ephemeralContainers")
     for containers in (place.child("initContainers"), place.child("containers"), ephemeral):
         for container in containers.items():
-            yield from _container_claims(container.child("resources", "claims"), names)
-            yield from _names(container.child("resources"), template=template)
-            yield from _quantities(container.child("resources"), template=template)
-    whole = place.child("resources", "claims")
+            resources = container.child("resources")
+            if resources.set:
+                yield from _container_claims(resources.child("claims"), names)
+                amounts = _amounts(resources, template=template)
+                yield from _names(amounts)
+                yield from _quantities(resources, amounts)
+    whole = place.child("resources")
     if whole.set:
-        yield forbidden("PC-11", whole, "claims may not be set for Resources at pod-level")
-        yield from _container_claims(whole, names)
-    yield from _names_of_the_whole(place.child("resources"))
-    yield from _quantities(place.child("resources"), template=True)
+        claims = whole.child("claims")
+        if claims.set:
+            yield forbidden("PC-11", claims, "claims may not be set for Resources at pod-level")
+            yield from _container_claims(claims, names)
+        amounts = _amounts(whole, template=True)
+        yield from _names_of_the_whole(amounts)
+        yield from _quantities(whole, amounts)
     for container in ephemeral.items():
         if container.child("resources").value:
             yield forbidden("PC-12", container.child("resources"), "cannot be set for an Ephemeral Container")
@@ -111,21 +117,26 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
             yield not_found("PC-09", claim, name, f"must be one of the names in pod.spec.resourceClaims{known}", names)
 
 
-def _amounts(place: Place, *, template: bool) -> Iterator[tuple[str, Place, Place]]:
-    """Every requested amount: its name, place, and the one whose field the server names for it."""
+_Amounts: TypeAlias = Sequence[tuple[str, Place, Place]]
+"""Requested amounts: the name of each, its place, and the one whose field the server names for it."""
+
+
+def _amounts(place: Place, *, template: bool) -> _Amounts:
     limits, requests = place.child("limits"), place.child("requests")
+    found = []
     for quantities in (limits, requests):
-        for name, _ in quantities.entries():
+        for name in quantities.value or ():
             amount = quantities.key(name)
-            yield name, amount, amount
-    for name, _ in limits.entries():
-        if not template and name not in (requests.value or {}):  # a pod's limit is its request, too
-            yield name, limits.key(name), requests.key(name)
+            found.append((name, amount, amount))
+    if not template:  # a pod's limit is its request, too
+        asked = requests.value or ()
+        found += [(name, limits.key(name), requests.key(name)) for name in limits.value or () if name not in asked]
+    return found
 
 
-def _names(place: Place, *, template: bool) -> Iterator[Violation]:
+def _names(amounts: _Amounts) -> Iterator[Violation]:
     """ValidateContainerResourceName: a resource that is not standard must be an extended one."""
-    for name, amount, named in _amounts(place, template=template):
+    for name, amount, named in amounts:
         if "/" in name:
             extended = is_native_resource(name) or is_extended_resource_name(name)
             errors = label_key_errors(name) or (() if extended else ("doesn't follow extended resource name standard",))
@@ -136,9 +147,9 @@ def _names(place: Place, *, template: bool) -> Iterator[Violation]:
             yield invalid("PC-15", amount, error, name, key=True, field=named.field)
 
 
-def _names_of_the_whole(place: Place) -> Iterator[Violation]:
+def _names_of_the_whole(amounts: _Amounts) -> Iterator[Violation]:
     """validatePodResourceName: pod-level resources cannot be extended ones."""
-    for name, amount, _ in _amounts(place, template=True):
+    for name, amount, _ in amounts:
         errors = label_key_errors(name)
         if not errors and "/" not in name and name not in _SUPPORTED and name != "ephemeral-storage":
             errors = () if name.startswith("hugepages-") else ("must be a standard resource type or fully qualified",)
@@ -148,24 +159,21 @@ def _names_of_the_whole(place: Place) -> Iterator[Violation]:
             yield not_supported("PC-16", amount, _SUPPORTED, key=name)
 
 
-def _quantities(place: Place, *, template: bool) -> Iterator[Violation]:
+def _quantities(place: Place, amounts: _Amounts) -> Iterator[Violation]:
     """Violations in requests and limits (validateResourceRequirements) that extended resources can have.
 
     They must be whole numbers, and equal; names in ``kubernetes.io``, such as those of classes, are not restricted like
     that.
     """
-    for name, amount, named in _amounts(place, template=template):
-        yield from _quantity(name, amount, named)
+    for name, amount, named in amounts:
+        quantity = amount.quantity
+        if quantity.sign() < 0:
+            yield invalid("PC-13", amount, "must be greater than or equal to 0", field=named.field)
+        if is_extended_resource_name(name) and quantity.milli_value() % 1000 != 0:
+            yield invalid("PC-13", amount, "must be an integer", field=named.field)
     limits, requests = place.child("limits"), place.child("requests")
-    for name, _ in requests.entries():
+    for name in requests.value or ():
         yield from _request_and_limit(name, requests, limits)
-
-
-def _quantity(name: str, place: Place, named: Place) -> Iterator[Violation]:
-    if place.quantity.sign() < 0:
-        yield invalid("PC-13", place, "must be greater than or equal to 0", field=named.field)
-    if is_extended_resource_name(name) and place.quantity.milli_value() % 1000 != 0:
-        yield invalid("PC-13", place, "must be an integer", field=named.field)
 
 
 def _request_and_limit(name: str, requests: Place, limits: Place) -> Iterator[Violation]:

@@ -27,9 +27,11 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }
 """The part that many objects have alike: the spec of a claim, also in a template, and that of a class."""
 
-_SOUND: set[tuple[bytes, Target]] = set()
+_Part = tuple[str, bool, bytes]
+"""What decides about a part: the version, whether it is that of a class, and the digest of what it says."""
+_SOUND: set[tuple[_Part, Target]] = set()
 _MOST_SOUND = 10_000
-"""Parts without violations, by the digest of what they say and the release, and how many are remembered."""
+"""Parts without violations in a release, and how many are remembered."""
 
 
 def validate(
@@ -57,7 +59,7 @@ def validate(
     return found
 
 
-def _part(value: Mapping[str, Any]) -> bytes | None:
+def _part(value: Mapping[str, Any]) -> _Part | None:
     """Identifies the part that may be judged already. None where more decides, the namespace or the status, and for
     parameters of drivers, which may have any size and depth."""
     kind = str(value.get("kind"))
@@ -65,8 +67,7 @@ def _part(value: Mapping[str, Any]) -> bytes | None:
     asked = part if kind == "DeviceClass" else at(part, "devices")
     if not isinstance(asked, dict) or "config" in asked or b"adminAccess" in (said := written(part)):
         return None
-    of = written([value.get("apiVersion"), kind == "DeviceClass"])
-    return blake2b(of + said, digest_size=16).digest()
+    return str(value.get("apiVersion")), kind == "DeviceClass", blake2b(said, digest_size=16).digest()
 
 
 def _beside(value: Mapping[str, Any], target: Target, faults: Iterable[DoubledKey]) -> list[Violation]:
