@@ -88,10 +88,11 @@ def _shares(entries: Entries, processes: int) -> list[Entries]:
     shares: list[list[Entry | Skipped]] = [[]]
     done = 0
     for items in folders:
-        if done * processes >= total * len(shares):
+        cost = sum(map(size, items))
+        if shares[-1] and (done + cost / 2) * processes >= total * len(shares):  # most of it lies beyond the share
             shares.append([])
         shares[-1] += items
-        done += sum(map(size, items))
+        done += cost
     return list(shares)
 
 

@@ -9,7 +9,6 @@ import re
 from dractl.manifests import Document
 from dractl.validation.violation import Path, Violation
 
-_MARKS = ("${", "$(", "($", "__", "<", "{{")
 _ANY = re.compile(
     r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
     re.DOTALL,
@@ -19,7 +18,10 @@ _BY_HAND = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
 
 def holds_placeholder(value: object) -> bool:
     """True if a scalar has a placeholder in it."""
-    return isinstance(value, str) and any(mark in value for mark in _MARKS) and _ANY.search(value) is not None
+    if not isinstance(value, str):
+        return False
+    marked = "$" in value or "__" in value or "<" in value or "{{" in value
+    return marked and _ANY.search(value) is not None
 
 
 def filled_in_by_hand(value: object) -> bool:

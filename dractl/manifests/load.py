@@ -303,7 +303,7 @@ def is_definition(data: bytes) -> bool:
 
 def names_dra(data: bytes) -> bool:
     """True if a file names the API group, one of its kinds or a pod's field for claims."""
-    for word in _NAMES:  # without a generator, as it is asked of every file
+    for word in _NAMES:  # noqa: SIM110 - a generator takes five times as long, and every file is asked three times
         if word in data:
             return True
     return False

@@ -17,6 +17,8 @@ from dractl.manifests.text import MAX_KEYS
 UNKNOWN = object()
 """What :func:`read` answers to a text that may hold anything else."""
 _MAX_NESTING = 64
+_LONG = 256
+"""Characters of a line that is hardly written twice, and not worth to be remembered."""
 
 # Quantifiers are possessive: a mismatch fails at once, however long the line.
 _KEY = r"[A-Za-z][\w./-]{0,250}+"
@@ -58,7 +60,7 @@ def _read(text: str) -> Any:
     for number, line in enumerate(lines):
         if number < behind:
             continue
-        indent, dash, name, value, form = _line(line)
+        indent, dash, name, value, form = _known(line) if len(line) < _LONG else _line(line)
         if form == _NOTHING:
             continue
         if indent > at or (opening and dash and indent == at):
@@ -80,7 +82,7 @@ def _read(text: str) -> Any:
             raise _Unknown
         opening = ""
         if form == _COLLECTION:
-            value = value.copy()  # noqa: PLW2901
+            value = value.copy()
         if dash:
             if not name:
                 inner.append(value)
@@ -91,14 +93,13 @@ def _read(text: str) -> Any:
         if name in inner or len(inner) == MAX_KEYS:
             raise _Unknown
         if form == _LITERAL:
-            value, behind = _literal(lines, number + 1, at, keep=value == "|")  # noqa: PLW2901
+            value, behind = _literal(lines, number + 1, at, keep=value == "|")
         elif form == _OPEN:
             opening = name
         inner[name] = value
     return root
 
 
-@lru_cache(8192)  # most lines of manifests stand in others too
 def _line(line: str) -> tuple[int, bool, str, Any, int]:
     """What a line says outside of literal blocks: its indentation, whether it has a dash, its key, its value, and the
     form of it. A collection is shared by all lines that read the same."""
@@ -122,6 +123,10 @@ def _line(line: str) -> tuple[int, bool, str, Any, int]:
         return len(spaces), bool(dash), name, value, _LITERAL
     found = _value(value)
     return len(spaces), bool(dash), name, found, _form(found)
+
+
+_known = lru_cache(8192)(_line)
+"""As ``_line``: most lines of manifests stand in others too."""
 
 
 def _form(value: Any) -> int:

@@ -1,6 +1,7 @@
 """Pod specifications, as written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from dractl.objects.values import Path, items, mapping
 Owner = TypeVar("Owner")
 
 
-class PodSpec(Struct, Generic[Owner], frozen=True):
+class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
     """The specification of a pod, in a Pod or in a workload's template; ``subject`` identifies the containing object
     for the caller. ``places`` are the paths of items that are not written in lists below ``path``, by field and
     index: a chart's values have maps of containers."""
@@ -25,14 +26,17 @@ class PodSpec(Struct, Generic[Owner], frozen=True):
         """The path of an item of a list."""
         return self.places[field, number] if self.places is not None else (*self.path, field, number)
 
-    @property
-    def claims(self) -> list[tuple[Path, Mapping[str, Any]]]:
+    @cached_property
+    def claims(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:
         listed = items(self.fields.get("resourceClaims"))
-        return [(self.at("resourceClaims", at), mapping(item)) for at, item in enumerate(listed)]
+        return tuple((self.at("resourceClaims", at), mapping(item)) for at, item in enumerate(listed))
 
-    @property
-    def uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    @cached_property
+    def uses(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:
         """Every entry of ``resources.claims`` of every container, in the lists and beside them."""
+        return tuple(self._uses())
+
+    def _uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         for kind in ("initContainers", "containers", "ephemeralContainers"):
             for at, container in enumerate(items(self.fields.get(kind))):
                 used = mapping(mapping(container).get("resources")).get("claims")

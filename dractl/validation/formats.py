@@ -128,7 +128,8 @@ def label_key_errors(text: str) -> tuple[str, ...]:
     return tuple(errors)
 
 
-def label_value_errors(text: str) -> list[str]:
+@lru_cache(4096)
+def label_value_errors(text: str) -> tuple[str, ...]:
     errors = []
     if length(text) > MAX_LABEL:
         errors.append(f"must be no more than {MAX_LABEL} bytes")
@@ -143,7 +144,7 @@ def label_value_errors(text: str) -> list[str]:
                 "12345",
             )
         )
-    return errors
+    return tuple(errors)
 
 
 def is_extended_resource_name(text: str) -> bool:

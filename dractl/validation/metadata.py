@@ -38,16 +38,20 @@ def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
     generation = place.child("generation")
     if kind in _COUNTS_GENERATIONS and generation.integer < 0:
         yield invalid("OM-08", generation, "must be greater than or equal to 0")
-    yield from _labels("OM-04", place.child("labels"))
-    yield from _annotations("OM-05", place.child("annotations"))
-    yield from _owner_references(place.child("ownerReferences"), target)
-    yield from _finalizers(place.child("finalizers"))
+    if (labels := place.child("labels")).set:
+        yield from _labels(labels)
+    if (annotations := place.child("annotations")).set:
+        yield from _annotations(annotations)
+    if (owners := place.child("ownerReferences")).set:
+        yield from _owner_references(owners, target)
+    if (finalizers := place.child("finalizers")).set:
+        yield from _finalizers(finalizers)
 
 
 def template_meta(place: Place) -> Iterator[Violation]:
     """``spec.metadata`` of a template: labels and annotations only (ValidateTemplateObjectMeta)."""
-    yield from _annotations("OM-05", place.child("annotations"))
-    yield from _labels("OM-04", place.child("labels"))
+    yield from _annotations(place.child("annotations"))
+    yield from _labels(place.child("labels"))
     for name, value in place.entries():
         if name not in ("labels", "annotations") and value not in (None, "", 0):  # an empty list is one, though
             # The server makes its path of the Go field's name with a lower first letter.
@@ -73,21 +77,21 @@ def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
         yield required("OM-01", name, "name or generateName is required")
 
 
-def _labels(rule: str, place: Place) -> Iterator[Violation]:
+def _labels(place: Place) -> Iterator[Violation]:
     """The server reports keys and values alike at the map; the path leads to the entry."""
     for key, value in place.entries():
         for error in label_key_errors(key):
-            yield invalid(rule, place.key(key), error, key, key=True, field=place.field)
+            yield invalid("OM-04", place.key(key), error, key, key=True, field=place.field)
         for error in label_value_errors(value or ""):
-            yield invalid(rule, place.key(key), error, value or "", field=place.field)
+            yield invalid("OM-04", place.key(key), error, value or "", field=place.field)
 
 
-def _annotations(rule: str, place: Place) -> Iterator[Violation]:
+def _annotations(place: Place) -> Iterator[Violation]:
     for key, _ in place.entries():
         for error in label_key_errors(lower(key)):
-            yield invalid(rule, place.key(key), error, key, key=True, field=place.field)
+            yield invalid("OM-05", place.key(key), error, key, key=True, field=place.field)
     if sum(length(key) + length(value or "") for key, value in place.entries()) > MAX_ANNOTATIONS:
-        yield too_long(rule, place, MAX_ANNOTATIONS)
+        yield too_long("OM-05", place, MAX_ANNOTATIONS)
 
 
 def _owner_references(places: Place, target: Target) -> Iterator[Violation]:

@@ -94,14 +94,16 @@ def _failing(
     passed: str,
 ) -> Found:
     """The first selector that fails on a device of another driver which passes those ``before``."""
+    others = {driver: at for driver, at in drivers.items() if not any(driver in one.text for one in selectors)}
+    if not others:
+        return
     found = [lookup for selector in selectors for lookup in run.program(selector).lookups]
     standard = [lookup for lookup in found if lookup.domain == STANDARD_DOMAIN and lookup.name in STANDARD]
     if any(lookup.domain not in drivers and lookup not in standard for lookup in found):
         return  # attributes of a domain that is no driver's may be anybody's
     device = _plain()
-    for driver, (named, path) in drivers.items():
-        own = any(driver in selector.text for selector in selectors)
-        if own or _first(run, before, driver, device) is not None:
+    for driver, (named, path) in others.items():
+        if _first(run, before, driver, device) is not None:
             continue
         selector, error = _first(run, selectors, driver, device) or (None, "")
         if selector and error:
