@@ -7,13 +7,14 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from dractl.errors import InputError
 from dractl.manifests.content import MANIFEST_SUFFIXES, MAX_FILE, Content, alone, bounded, is_packed, reason
 from dractl.manifests.documents import Skipped
+from dractl.manifests.ignored import Ignored, excluding
 
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
 """Text that often has manifests within, and is none."""
@@ -132,11 +133,7 @@ class _Walker:
         self._seen: set[tuple[int, int]] = set()
         self._gitignore = gitignore
         self._suffixes = suffixes
-        self._excluded: Callable[[str], bool] | None = None
-        if exclude:
-            from dractl.manifests.ignored import excluding  # imports every backend of pathspec, 30 modules
-
-            self._excluded = excluding(exclude)
+        self._excluded = excluding(exclude) if exclude else None
 
     def first_time(self, status: os.stat_result) -> bool:
         """False for a file already read under another name (hard links count as separate files)."""
@@ -151,11 +148,7 @@ class _Walker:
     def walk(self, top: str) -> Iterator[Entry | Skipped]:
         """The manifests below a folder; linked folders come last, so that files are reported under their own names."""
         stack, linked = [(top, "")], deque[tuple[str, str]]()
-        ignored = None
-        if self._gitignore:
-            from dractl.manifests.ignored import Ignored  # with pathspec, as above
-
-            ignored = Ignored(top)
+        ignored = Ignored(top) if self._gitignore else None
         while stack or linked:
             folder, inside = stack.pop() if stack else linked.popleft()
             try:

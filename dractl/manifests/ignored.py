@@ -1,15 +1,21 @@
 """What git ignores below a folder, and folders of vendored packages (gitignore(5))."""
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from pathspec import GitIgnoreSpec
 
 from dractl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pathspec import GitIgnoreSpec
 
 _LONGEST = 4_096  # PATH_MAX of limits.h; of twice as many ``?`` re2 makes no set
 _MOST, _SIZE = 5_000, 2**17  # patterns of one file and their characters: compiling them takes a second or two
@@ -96,6 +102,8 @@ def _patterns(path: str, folder: str) -> Iterator[_Patterns]:
 @lru_cache(1_000)  # a run walks a repository more than once
 def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...]:
     """The patterns of a file, and in which of these the name of a file that they speak of ends."""
+    from pathspec import GitIgnoreSpec  # imports every backend, 30 modules, and many folders have no patterns
+
     return tuple(
         (GitIgnoreSpec.from_lines(part), tuple(_end(pattern) for pattern in part if not pattern.endswith("/")))
         for part in _parts(patterns)
