@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from msgspec import Struct
 
@@ -21,15 +20,15 @@ _OF_PARTS = frozenset({"kustomize.config.k8s.io", "apiextensions.crossplane.io",
 _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
-class Reading(Struct, frozen=True, dict=True):
-    """A document that concerns DRA, and how it is read; ``number`` counts those of its file.
+class Reading(Struct, frozen=True):
+    """A document that concerns DRA, as rules see it, and how it is read; ``number`` counts those of its file.
 
     ``patch``: it changes another document. ``foreign``: it is a custom resource. ``values``: a chart completes it
     before the API server sees it. ``resources``: only its extended resources matter. ``described``: a controller writes
     all but its spec.
     """
 
-    document: Document
+    subject: Manifest
     number: int
     patch: bool = False
     foreign: bool = False
@@ -37,10 +36,9 @@ class Reading(Struct, frozen=True, dict=True):
     resources: bool = False
     described: bool = False
 
-    @cached_property
-    def subject(self) -> Manifest:
-        """The document as rules see it."""
-        return manifest(self.document)
+    @property
+    def document(self) -> Document:
+        return self.subject.document
 
     def matters(self, violation: Violation) -> bool:
         """True if a violation counts in a document that is read this way."""
@@ -69,11 +67,13 @@ def readings(documents: Iterable[Document], kustomizations: Kustomizations) -> I
                 mentions[document.file] = f"{GROUP}/" in document.text
             for inside in embedded(document, GROUP) if mentions[document.file] else ():
                 patch = own in _OF_PARTS or is_patch(inside, kustomizations)
-                yield Reading(inside, numbered(inside), patch=patch, values=own != "" or not document.kind)
+                yield Reading(manifest(inside), numbered(inside), patch=patch, values=own != "" or not document.kind)
             for inside in claim_specs(document):
-                yield Reading(inside, numbered(inside), patch=is_patch(document, kustomizations), described=True)
+                patch = is_patch(document, kustomizations)
+                yield Reading(manifest(inside), numbered(inside), patch=patch, described=True)
         concerned = concern(document.value)
         if concerned is not None:
             patch = is_patch(document, kustomizations)
             foreign = own not in KUBERNETES_GROUPS and not patch
-            yield Reading(document, numbered(document), patch, foreign, resources=concerned == "resources")
+            resources = concerned == "resources"
+            yield Reading(manifest(document), numbered(document), patch, foreign, resources=resources)

@@ -18,6 +18,7 @@ from dractl.manifests.ignored import Ignored, excluding
 
 _OTHER_SUFFIXES = (".go", ".py", ".sh", ".rst", ".adoc", ".rs", ".java", ".ts", ".js")
 """Text that often has manifests within, and is none."""
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
 
@@ -210,11 +211,14 @@ def _content(entry: Entry) -> Content | Skipped:
     """A file of a folder."""
     size = entry.status.st_size if entry.status is not None else 0
     try:
-        with open(entry.path, "rb", buffering=0) as file:
+        file = os.open(entry.path, _READ)  # half the time of a file object, and there may be 50,000
+        try:
             # with MAX_FILE as the argument, Python would allocate that much memory for every file
-            data = file.read(size + 1)
+            data = os.read(file, size + 1)
             if len(data) != size:
-                data += file.read(MAX_FILE - len(data))
+                data += os.read(file, MAX_FILE - len(data))
+        finally:
+            os.close(file)
     except OSError as error:
         return _gone(entry.path, error)
     return Content(entry.path, data, on_disk=True)

@@ -9,6 +9,7 @@ value for every text; a test holds them together.
 import math
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from dractl.manifests.resolve import json_number, key_text, plain
@@ -52,14 +53,12 @@ def read(text: str) -> Any:
 
 def _read(text: str) -> Any:
     lines = text.split("\n")
+    numbered = enumerate(lines, 1)
     root: Any = None
     stack: list[tuple[int, Any]] = []  # the open collections outside of the innermost
     at, inner = -1, root  # the innermost collection and its indentation
     opening = ""  # the key of it that still waits for its value
-    behind = 0  # the line after the last literal block
-    for number, line in enumerate(lines):
-        if number < behind:
-            continue
+    for number, line in numbered:
         indent, dash, name, value, form = _known(line) if len(line) < _LONG else _line(line)
         if form == _NOTHING:
             continue
@@ -81,21 +80,23 @@ def _read(text: str) -> Any:
         if indent != at or (type(inner) is list) is not dash:
             raise _Unknown
         opening = ""
-        if form == _COLLECTION:
-            value = value.copy()
         if dash:
             if not name:
-                inner.append(value)
+                inner.append(value.copy() if form == _COLLECTION else value)
                 continue
             stack.append((at, inner))
             inner.append({})
             at, inner = indent + 2, inner[-1]
         if name in inner or len(inner) == MAX_KEYS:
             raise _Unknown
-        if form == _LITERAL:
-            value, behind = _literal(lines, number + 1, at, keep=value == "|")
-        elif form == _OPEN:
+        if form == _OPEN:
             opening = name
+        elif form == _COLLECTION:
+            value = value.copy()
+        elif form == _LITERAL:
+            value, end = _literal(lines, number, at, keep=value == "|")
+            for _ in islice(numbered, end - number):
+                pass
         inner[name] = value
     return root
 

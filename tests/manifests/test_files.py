@@ -139,12 +139,14 @@ def test_what_cannot_be_read_below_a_folder_is_an_error_or_unread(
     for name in ("a.yaml", "b.yaml"):
         write(tmp_path, name, CLAIM % name[0])
 
-    def opened(path: str, *arguments: Any, **more: Any) -> Any:
+    really = os.open
+
+    def opened(path: str, *arguments: Any, **more: Any) -> int:
         if path.endswith("a.yaml"):
             raise PermissionError(errno.EACCES, "Permission denied")
-        return open(path, *arguments, **more)
+        return really(path, *arguments, **more)
 
-    monkeypatch.setattr("dractl.manifests.files.open", opened, raising=False)
+    monkeypatch.setattr(os, "open", opened)
     with pytest.raises(InputError, match=r"a\.yaml: cannot be read: Permission denied"):
         load([str(tmp_path)])
     inputs = load_readable([str(tmp_path), str(tmp_path / "gone.yaml")])
