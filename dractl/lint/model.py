@@ -45,6 +45,11 @@ class Manifest:
         self.document = document
         self.kind = kind
         self.name = document.name or ""
+        self.claim: Claim | None = None
+        """The devices that a ResourceClaim or a ResourceClaimTemplate asks for."""
+        if kind in CLAIMS:
+            prefix = ("spec", "spec") if kind == "ResourceClaimTemplate" else ("spec",)
+            self.claim = objects.Claim.of(self, document.value, prefix)
 
     @property
     def value(self) -> Mapping[str, Any]:
@@ -72,14 +77,6 @@ class Manifest:
     def devices(self) -> Iterator[objects.Device]:
         """The devices of a ResourceSlice."""
         return self.slice.devices
-
-    @cached_property
-    def claim(self) -> Claim | None:
-        """The devices that a ResourceClaim or a ResourceClaimTemplate asks for."""
-        if self.kind not in CLAIMS:
-            return None
-        prefix = ("spec", "spec") if self.kind == "ResourceClaimTemplate" else ("spec",)
-        return objects.Claim.of(self, self.value, prefix)
 
     @cached_property
     def pods(self) -> tuple[PodSpec, ...]:

@@ -1,6 +1,6 @@
 """Strict decoding as the API server does it: kind and version, types, fields, duplicate keys."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,26 +25,24 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
 
     An empty list for a kind that is not one of Kubernetes' own (a custom resource) or for which dractl has no schema.
     """
-    missing = [name for name in ("apiVersion", "kind") if not value.get(name)]
-    if missing:
-        return [_missing(value, missing)]
-    for name in ("apiVersion", "kind"):
-        if not isinstance(value[name], str):
-            return [_not_served(name, f"error validating data: {name} isn't string type")]
-    api_version, kind = value["apiVersion"], value["kind"]
-    schemas = of_release(target.release)
-    shape = schemas.kind(api_version, kind)
-    if shape is not None:
-        return shape
-    return _unserved(api_version, kind, target)
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if not api_version or not kind:
+        return [_missing(value, [name for name in ("apiVersion", "kind") if not value.get(name)])]
+    if not isinstance(api_version, str):
+        return [_not_served("apiVersion", "error validating data: apiVersion isn't string type")]
+    if not isinstance(kind, str):
+        return [_not_served("kind", "error validating data: kind isn't string type")]
+    return of_release(target.release).kind(api_version, kind) or _unserved(api_version, kind, target)
 
 
-def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Iterable[DoubledKey]) -> list[Violation]:
+def decode(value: Mapping[str, Any], shape: Record, target: Target, faults: Collection[DoubledKey]) -> list[Violation]:
     """Decoding errors. A value of the wrong type hides all others; duplicate keys and unknown fields hide none.
 
     The messages of ``faults`` are used unchanged.
     """
     misfits = walk(value, shape)
+    if not misfits and not faults:
+        return []
     wrong = [misfit for misfit in misfits if not misfit.unknown][:MAX_FAULTS]
     if wrong:
         return [wrong_type(shape, misfit) for misfit in wrong]

@@ -1,6 +1,6 @@
 """Verdict of an API server of one release on one document."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -39,7 +39,7 @@ def validate(
     target: Target,
     *,
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
-    faults: Iterable[DoubledKey] = (),
+    faults: Collection[DoubledKey] = (),
 ) -> list[Violation]:
     """Violations that the API server of ``target`` reports when a document is created, in the server's order of steps.
 
@@ -70,7 +70,7 @@ def _part(value: Mapping[str, Any]) -> _Part | None:
     return str(value.get("apiVersion")), kind == "DeviceClass", blake2b(said, digest_size=16).digest()
 
 
-def _beside(value: Mapping[str, Any], target: Target, faults: Iterable[DoubledKey]) -> list[Violation]:
+def _beside(value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]) -> list[Violation]:
     """Violations in a document whose part has none: in its metadata, and fields that do not exist."""
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
@@ -85,7 +85,10 @@ def _without(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _violations(
-    value: Mapping[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]], faults: Iterable[DoubledKey]
+    value: Mapping[str, Any],
+    target: Target,
+    namespaces: Mapping[str, Mapping[str, str]],
+    faults: Collection[DoubledKey],
 ) -> list[Violation]:
     shape = identify(value, target)
     if isinstance(shape, list):
