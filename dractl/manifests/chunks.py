@@ -1,7 +1,7 @@
 """The documents of a YAML stream as parts of its text, and what is wrong with one that cannot be read."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -27,11 +27,13 @@ class Chunk(Struct, frozen=True):
     separator_start: int = 0
 
 
-def split(text: str) -> Iterator[Chunk]:
+def split(text: str) -> Iterable[Chunk]:
     """The documents of a stream, as YAMLReader.Read splits them: at lines that begin with ``---``."""
-    if "---" not in text:  # found a hundred times as fast as the beginnings of lines
-        yield Chunk(0, len(text))
-        return
+    # Found a hundred times as fast as the beginnings of lines.
+    return _split(text) if "---" in text else (Chunk(0, len(text)),)
+
+
+def _split(text: str) -> Iterator[Chunk]:
     start, separator, separator_start = 0, None, 0
     for match in _SEPARATOR.finditer(text):
         yield Chunk(start, match.start(), separator, separator_start)

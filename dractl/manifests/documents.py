@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -123,11 +123,12 @@ class Document:
         self.file = file
         self.index = index
         self.value = value
-        self.api_version = _text(value, "apiVersion")
-        self.kind = _text(value, "kind")
-        metadata = value.get("metadata") if isinstance(value, dict) else None
-        self.name = _text(metadata, "name")
-        self.namespace = _text(metadata, "namespace")
+        fields = value if isinstance(value, dict) else {}
+        self.api_version = _text(fields, "apiVersion")
+        self.kind = _text(fields, "kind")
+        metadata = fields.get("metadata")
+        self.name = _text(metadata, "name") if isinstance(metadata, dict) else None
+        self.namespace = _text(metadata, "namespace") if isinstance(metadata, dict) else None
         self.origin = origin
         self._locator = locator
         self._prefix = prefix
@@ -198,8 +199,8 @@ class Document:
         return f"<Document {self.file}[{self.index}] {self.kind} {self.namespace or ''}/{self.name}>"
 
 
-def _text(value: Any, name: str) -> str | None:
-    found = value.get(name) if isinstance(value, dict) else None
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    found = fields.get(name)
     return found if isinstance(found, str) else None
 
 
@@ -230,19 +231,20 @@ class Inputs(Struct, frozen=True):
 MAX_LIST_DEPTH = 8
 
 
-def expand(document: Document, depth: int = 0) -> Iterator[Document]:
+def expand(document: Document, depth: int = 0) -> Iterable[Document]:
     """The document, or the items if it is a ``List`` or a typed ``*List``, as kubectl flattens them.
 
     Items of a typed list without apiVersion or kind inherit them (``ResourceClaimList``: ``ResourceClaim``), as
     apimachinery's unstructured decoder does (pkg/apis/meta/v1/unstructured/helpers.go decodeToList). Items that are not
     objects are included, so that they can be reported: their value is not a dict.
     """
+    kind = document.kind or ""
+    items = document.value.get("items") if kind.endswith("List") and depth <= MAX_LIST_DEPTH else None
+    return _items(document, kind, items, depth) if isinstance(items, list) else (document,)
+
+
+def _items(document: Document, kind: str, items: list[Any], depth: int) -> Iterator[Document]:
     value = document.value
-    kind = value.get("kind") if isinstance(value, dict) else None
-    items = value.get("items") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list) or depth > MAX_LIST_DEPTH:
-        yield document
-        return
     inherited = {"apiVersion": value.get("apiVersion"), "kind": kind[: -len("List")]} if kind != "List" else {}
     metadata = value.get("metadata")
     paged = document.paged or (isinstance(metadata, dict) and bool(metadata.get("continue")))
