@@ -122,19 +122,19 @@ def test_what_cannot_be_read_below_a_folder_is_3(
     """A green CI would say that it is right."""
     denied = PermissionError(errno.EACCES, "Permission denied")
 
-    def opened(path: str, *arguments: Any, **more: Any) -> Any:
-        if path.endswith("secret.yaml"):
+    def opened(path: str, *arguments: Any, **more: Any) -> int:
+        if os.fspath(path).endswith("secret.yaml"):
             raise denied
-        return open(path, *arguments, **more)
+        return open_file(path, *arguments, **more)
 
     def listed(path: str | Path) -> Any:
         if os.fspath(path).endswith("closed"):
             raise denied
         return list_folder(path)
 
-    list_folder = os.scandir
-    monkeypatch.setattr("dractl.manifests.files.open", opened, raising=False)
-    monkeypatch.setattr("dractl.manifests.files.os.scandir", listed)
+    open_file, list_folder = os.open, os.scandir
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "scandir", listed)
     (here / "closed").mkdir()
     (here / "secret.yaml").write_text(CLAIM)
     assert main(["lint", ".", "-q", "-o", "json"]) == 3

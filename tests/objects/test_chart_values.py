@@ -31,7 +31,7 @@ def test_the_claims_of_a_controller_take_precedence_over_those_of_all() -> None:
         }
     )
     values = ("spec", "values")
-    assert {name: pod.claims for name, pod in pods.items()} == {
+    assert {name: list(pod.claims) for name, pod in pods.items()} == {
         "one": [((*values, "defaultPodOptions", "resourceClaims", 0), {"name": "all"})],
         "two": [((*values, "controllers", "two", "pod", "resourceClaims", 0), {"name": "own"})],
         "three": [((*values, "defaultPodOptions", "resourceClaims", 0), {"name": "all"})],
