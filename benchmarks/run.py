@@ -271,12 +271,12 @@ START_NOTE = (
 )
 MANY_NOTE = (
     "Tried: a parser of our own for plain YAML, in which a line that stands in other files too is read once; parts "
-    "that read the same are judged once, by the server's rules and by dractl's own; selectors compiled once; two processes "
-    "with equal shares, which tell each other only what others may use; CEL loaded once for both (no difference). Two "
-    "fifths of the wall time are no work that can be shared: Python starts, lint's modules are loaded, the files are "
-    "listed, and each process loads CEL and compiles the selectors. Of the rest a third is reading and parsing, a "
-    "third the server's rules, and a third what kubeconform does not have. The table of floors shows what reading in Python "
-    "takes without any judgement."
+    "that read the same are judged once, by the server's rules and by dractl's own; selectors compiled once; two "
+    "processes with equal shares, which tell each other only what others may use; CEL loaded once for both (no "
+    "difference). Two fifths of the wall time are no work that can be shared: Python starts, lint's modules are "
+    "loaded, the files are listed, and each process loads CEL and compiles the selectors. Of the rest a third is "
+    "reading and parsing, a third the server's rules, and a third what kubeconform does not have. The table of floors "
+    "shows what reading in Python takes without any judgement."
 )
 MONOREPO_NOTE = (
     "Tried: folders are listed once, files are searched as bytes by two processes, and only those that may concern DRA "
