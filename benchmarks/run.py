@@ -426,7 +426,7 @@ def main() -> int:
                 parts.append(table(item, compared(commands, asked.runs, kept)))
             print(parts[-1], file=sys.stderr)
             asked.output.write_text("\n\n".join([introduction(asked.runs, started), *parts]) + "\n")
-        parts.append(grown(folder, asked.only.lower(), max(3, asked.runs // 2)))
+        parts.append(grown(folder, asked.only.lower(), asked.runs))
     asked.output.write_text("\n\n".join(filter(None, [introduction(asked.runs, started), *parts])) + "\n")
     print(f"{asked.output}, after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return 0

@@ -19,7 +19,7 @@ UNKNOWN = object()
 """What :func:`read` answers to a text that may hold anything else."""
 _MAX_NESTING = 64
 _LONG = 256
-"""Characters of a line that is hardly written twice, and not worth to be remembered."""
+"""Characters of a line that hardly any other text has, and that is not worth remembering."""
 
 # Quantifiers are possessive: a mismatch fails at once, however long the line.
 _KEY = r"[A-Za-z][\w./-]{0,250}+"

@@ -52,6 +52,18 @@ def pod(name: str, namespace: str, entry: str) -> str:
     )
 
 
+@forks
+def test_shares_end_at_the_folder_that_makes_them_most_alike(tmp_path: Path) -> None:
+    for number in range(8):
+        folder = tmp_path / f"team-{number}"
+        folder.mkdir()
+        (folder / "claim.yaml").write_bytes(b"#" * (size.REPAYS_A_PROCESS // 2 - (number == 0)))
+    entries = list(listed([str(tmp_path)], []))
+    assert [len(share) for share in many._shares(entries, 2)] == [4, 4]
+    assert [len(share) for share in many._shares(entries, 3)] == [3, 2, 3]
+    assert [len(share) for share in many._shares(entries, 100)] == [2] * 4  # a share repays a process
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Folders whose objects name each other, with faults, ignores, a kustomization and what cannot be read."""

@@ -90,6 +90,21 @@ def test_what_is_more_than_plain_is_left_to_libyaml(text: str) -> None:
     assert plainyaml.read(text) is plainyaml.UNKNOWN
 
 
+def test_lines_that_read_the_same_have_collections_of_their_own() -> None:
+    text = "a: [x]\nb: {c: d}\ne:\n- [x]\n- [x]\n- {c: d}\n- {c: d}\n"
+    first, second = plainyaml.read(text), plainyaml.read(text)
+    found = [*first.values(), *first["e"], *second.values(), *second["e"]]
+    assert len({id(value) for value in found}) == len(found)
+    assert first == second == by_libyaml(text)
+
+
+@pytest.mark.parametrize("length", [1, 200, 255, 256, 257, 100_000])
+def test_a_line_of_any_length(length: int) -> None:
+    word = "w" * length
+    assert plainyaml.read(f"a: {word}\n{word[:250]}: b\n") == {"a": word, word[:250]: "b"}
+    assert plainyaml.read(f"a: {word}: b\n") is plainyaml.UNKNOWN
+
+
 WORDS = "- |: |  |\n  |\n- | # c|k: v|  - k: v|[a, b]|{a: b}|null|on|0x1f|1.5|-1|--f|a:b|.inf|...|a b|'q'|\"q\"|::"
 TOKENS = st.sampled_from([*"ab1y~-:#'\"|>[]{},&*!?%@`=\\ \n", *WORDS.split("|"), "k: |\n", "k: |-\n    t\n"])
 
