@@ -58,12 +58,11 @@ def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
             continue
         named = repr((item.name, item.named, item.on_disk, item.chart)).encode(errors="surrogatepass")
         found.append(digest_of_parts([named, item.data]))
-        folder = os.path.dirname(item.name)
+        folder = kustomizations.folder(item.name)
         if folder not in folders:
             folders.add(folder)
-            here = os.path.abspath(folder)
-            around = kustomizations.around(here)
-            found += (repr((here, item.folder, sorted(item.resources), sorted(item.patches))) for item in around)
+            around = kustomizations.around(folder)
+            found += (repr((folder, item.folder, sorted(item.resources), sorted(item.patches))) for item in around)
     return found
 
 

@@ -36,8 +36,8 @@ def requests_of(run: Run, pod: PodSpec, entry: Mapping[str, Any]) -> Sequence[Re
 def named(run: Run, kind: str, name: str, user: Manifest) -> Manifest | None:
     """The object of a kind that ``user`` means by this name, if the run has it: the one in its own namespace, else one
     whose namespace is open; the one in its own file before others."""
-    near = [subject for subject in run.named(kind, name) if may_share_namespace(subject, user)]
-    return min(near, key=lambda subject: closeness(subject, user)) if len(near) > 1 else next(iter(near), None)
+    near = (subject for subject in run.named(kind, name) if may_share_namespace(subject, user))
+    return min(near, key=lambda subject: closeness(subject, user), default=None)
 
 
 def closeness(subject: Manifest, user: Manifest) -> tuple[bool, bool, int]:

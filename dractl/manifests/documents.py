@@ -127,8 +127,9 @@ class Document:
         self.api_version = _text(fields, "apiVersion")
         self.kind = _text(fields, "kind")
         metadata = fields.get("metadata")
-        self.name = _text(metadata, "name") if isinstance(metadata, dict) else None
-        self.namespace = _text(metadata, "namespace") if isinstance(metadata, dict) else None
+        about = metadata if isinstance(metadata, dict) else {}
+        self.name = _text(about, "name")
+        self.namespace = _text(about, "namespace")
         self.origin = origin
         self._locator = locator
         self._prefix = prefix

@@ -68,13 +68,13 @@ class Kustomizations:
         return self._naming[path]
 
     def _found(self, path: str) -> Kustomization | None:
-        around = self.around(self._folder(path))
+        around = self.around(self.folder(path))
         if not around:
             return None
         file = os.path.abspath(path)
         return next((found for found in around if file in found.patches or file in found.resources), None)
 
-    def _folder(self, path: str) -> str:
+    def folder(self, path: str) -> str:
         """The absolute path of a file's folder."""
         folder = os.path.dirname(path)
         if folder not in self._absolute:
@@ -100,7 +100,7 @@ class Kustomizations:
         """What groups a file with others: the folder of the kustomization that lists it, else its own; next to a
         kustomization, those that it does not list are apart."""
         if path not in self._homes:
-            found, folder = self.naming(path), self._folder(path)
+            found, folder = self.naming(path), self.folder(path)
             if found is not None:
                 self._homes[path] = found.folder
             else:

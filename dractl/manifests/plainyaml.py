@@ -110,28 +110,18 @@ def _line(line: str) -> tuple[int, bool, str, Any, int]:
     spaces, dash, key, value = match.groups("")
     if not (dash or key or value):
         return 0, False, "", None, _NOTHING
-    if not key:
-        if not (dash and value):
-            raise _Unknown
-        found = _value(value)
-        return len(spaces), True, "", found, _form(found)
-    name = _name(key)
-    if name is None:
+    name = _name(key) if key else ""
+    if name is None or not (key or (dash and value)):
         raise _Unknown
     if not value:
         return len(spaces), bool(dash), name, None, _OPEN
-    if value[0] == "|":
+    if key and value[0] == "|":
         return len(spaces), bool(dash), name, value, _LITERAL
-    found = _value(value)
-    return len(spaces), bool(dash), name, found, _form(found)
+    return len(spaces), bool(dash), name, _value(value), _COLLECTION if value[0] in "[{" else _WORDS
 
 
 _known = lru_cache(8192)(_line)
 """As ``_line``: most lines of manifests stand in others too."""
-
-
-def _form(value: Any) -> int:
-    return _COLLECTION if isinstance(value, (list, dict)) else _WORDS
 
 
 def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple[str, int]:
@@ -175,7 +165,6 @@ def _value(text: str) -> Any:
     return _scalar(text)
 
 
-@lru_cache(4096)
 def _scalar(text: str) -> Any:
     value = plain(text)
     if type(value) is not float:
